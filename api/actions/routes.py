@@ -1,14 +1,10 @@
-"""Actions over HTTP: requested, approved by a second person, read; and the routes of what an action brings into force.
-
-``versioned_routes`` are those of a kind of version: listed, read, written, activated.
-"""
+"""Actions over HTTP: requested, approved by a second person, read; and the operation that requests an activation."""
 
 from collections.abc import Mapping
 from functools import partial
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 import msgspec
-from litestar.handlers import HTTPRouteHandler
 
 from clearhold.api.actions.schemas import (
     ACTION,
@@ -26,10 +22,9 @@ from clearhold.api.actions.service import ActionService
 from clearhold.api.area import Area
 from clearhold.api.http.operation import Access, Operation
 from clearhold.api.http.request_schema import RequestSchema
-from clearhold.api.lists.handlers import answer_route, list_operation, list_route, read_route, write_route
-from clearhold.api.lists.lists import ArrayPart
+from clearhold.api.lists.handlers import answer_route, list_operation, write_route
 from clearhold.features.core.errors import ErrorCode
-from clearhold.features.core.principal import KeyScope, Principal
+from clearhold.features.core.principal import KeyScope
 
 _TAG: Final = "actions"
 _operation: Final = partial(Operation, tag=_TAG, access=Access.BEARER, scope=KeyScope.ACTIONS)
@@ -101,41 +96,6 @@ AREA: Final = Area(
     ),
     provide={_TAG: ActionService},
 )
-
-
-class VersionService(Protocol):
-    """The service of a kind of version."""
-
-    async def list(self, principal: Principal, query: Any, /) -> ArrayPart:
-        """Newest first."""
-
-    async def read(self, principal: Principal, version: str, /) -> msgspec.Struct: ...
-
-    async def create(self, principal: Principal, request: Any, effect_id: str | None, /) -> msgspec.Struct:
-        """A new version, in force nowhere."""
-
-    async def activate(self, principal: Principal, version: str, request: Any, effect_id: str | None, /) -> Action:
-        """The action that brings the version into force after the approval of another person."""
-
-
-def versioned_routes(
-    path: str,
-    service: str,
-    type_: type[VersionService],
-    *,
-    listed: Operation,
-    read: Operation,
-    created: Operation,
-    activated: Operation,
-) -> tuple[HTTPRouteHandler, ...]:
-    """The four routes of a kind of version; ``path`` is that of one version, and ends with its parameter."""
-    all_path = path.rpartition("/")[0]
-    return (
-        list_route(all_path, listed, service, type_.list),
-        read_route(path, read, service, type_.read),
-        write_route(all_path, created, service, type_.create),
-        write_route(f"{path}/activate", activated, service, type_.activate),
-    )
 
 
 def activation_operation(

@@ -19,7 +19,7 @@ from clearhold.api.actions.schemas import Action, ActionPage, ActionRequest, Act
 from clearhold.api.area import Resources
 from clearhold.api.http.auth import OPERATORS_ONLY, confirmed_name, folded_name
 from clearhold.api.http.validation import Failure, refusal
-from clearhold.api.lists.lists import ListReader, Place, filter_of, place_key
+from clearhold.api.lists.lists import ListReader, filter_of, place_by, place_key
 from clearhold.api.log.commands import approver_needed, change_pending, unknown_action, unknown_alert
 from clearhold.features.core.entries.actions import (
     CHANGES_OF_OURS,
@@ -68,7 +68,9 @@ class ActionService:
         self._programs, self._commands, self._executor = resources.programs, resources.command_log, resources.executor
         self._actions, self._alerts = Actions(stores.database), Alerts(stores.database)
         self._tenancy, self._clock = stores.registry.tenancy, stores.clock
-        self._list = ListReader(self._actions.list_page, lambda _, rows: self._marked(rows), _place, place_key)
+        self._list = ListReader(
+            self._actions.list_page, lambda _, rows: self._marked(rows), place_by("created_at"), place_key
+        )
 
     async def request(self, principal: Principal, request: ActionRequest, effect_id: str | None) -> Action:
         """The action, executed if it needs no second approver; a repeated id returns the first action."""
@@ -243,7 +245,3 @@ class ActionService:
 def _is_on_another(alert: AlertRow, transfer_id: str) -> bool:
     """Whether the alert is on a different transfer."""
     return alert.subject_type == SubjectType.TRANSFER and alert.subject_id != transfer_id
-
-
-def _place(stored: StoredAction) -> Place:
-    return Place(stored.row.created_at, stored.row.id, stored.row.program_id)

@@ -29,7 +29,7 @@ from clearhold.api.alerts.schemas import (
 from clearhold.api.area import Resources
 from clearhold.api.dispositions.routes import Disposition, to_disposition
 from clearhold.api.lists.exports import Batches
-from clearhold.api.lists.lists import BATCH, ListReader, Place, batches_of, filter_of, place_key, to_answer
+from clearhold.api.lists.lists import BATCH, ListReader, batches_of, filter_of, place_by, place_key, to_answer
 from clearhold.api.log.commands import person_needed, unknown_alert
 from clearhold.api.transfers.service import Transfer, TransferQuery, TransferService
 from clearhold.features.alerts.evidence_bodies import Draft
@@ -54,7 +54,7 @@ class AlertService:
         self._alerts, self._actions = Alerts(stores.database), Actions(stores.database)
         self._dispositions, self._transfers = Dispositions(stores.database), TransferService(resources)
         self._clock = stores.clock
-        self._list = ListReader(self._read_page, self._to_alerts, _place, place_key)
+        self._list = ListReader(self._read_page, self._to_alerts, place_by("queue_rank"), place_key)
 
     async def page(self, principal: Principal, query: AlertsQuery) -> AlertPage:
         """The worst first; a programId of another tenant is a 404."""
@@ -197,7 +197,3 @@ def _reasons(alert: Alert, transfer: Transfer | None) -> tuple[Reason, ...]:
         if name in alert.evidence:
             return msgspec.convert(alert.evidence[name], tuple[Reason, ...])
     return () if transfer is None or transfer.score_inputs is None else transfer.score_inputs.reasons
-
-
-def _place(row: AlertRow) -> Place:
-    return Place(row.queue_rank, row.id, row.program_id)

@@ -21,9 +21,9 @@ from clearhold.api.lists.lists import (
     DEFAULT_LIMIT,
     ListPage,
     ListReader,
-    Place,
     batches_of,
     filter_of,
+    place_by,
     place_key,
     to_answer,
 )
@@ -101,7 +101,9 @@ def to_disposition(stored: StoredDisposition) -> Disposition:
 class DispositionService:
     def __init__(self, resources: Resources) -> None:
         self._programs, self._dispositions = resources.programs, Dispositions(resources.stores.database)
-        self._list = ListReader(self._dispositions.list_page, lambda _, rows: self._marked(rows), _place, place_key)
+        self._list = ListReader(
+            self._dispositions.list_page, lambda _, rows: self._marked(rows), place_by("created_at"), place_key
+        )
 
     async def page(self, principal: Principal, query: DispositionsQuery) -> DispositionPage:
         """Newest first; a programId of another tenant is a 404."""
@@ -124,10 +126,6 @@ class DispositionService:
 
     def _marked(self, rows: Sequence[StoredDisposition]) -> list[Disposition]:
         return [self._programs.marked(to_disposition(each), each.row.program_id) for each in rows]
-
-
-def _place(stored: StoredDisposition) -> Place:
-    return Place(stored.row.created_at, stored.row.id, stored.row.program_id)
 
 
 ALERT_ID: Final = "7d0f6f6e-4a0a-5d5e-9c1b-0e5b8a2f4c11"

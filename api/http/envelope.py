@@ -94,9 +94,7 @@ async def stamp_headers(message: Message, scope: Scope) -> None:
     ]
 
 
-_OUTCOME: Final = "clearhold.outcome"
-_LINES: Final = "clearhold.lines"
-_VERDICT: Final = "clearhold.verdict"
+_NOTES: Final = "clearhold.notes"
 
 
 class Outcome(StrEnum):
@@ -109,16 +107,6 @@ class Outcome(StrEnum):
     CONFLICT = "conflict"  # an Idempotency-Key with another body, or one whose first request is still running
 
 
-def note(scope: Any, outcome: Outcome) -> None:
-    """Note the outcome for the metrics of the request."""
-    scope[_OUTCOME] = outcome
-
-
-def outcome_of(scope: Any) -> Outcome:
-    outcome: Outcome = scope.get(_OUTCOME, Outcome.NONE)
-    return outcome
-
-
 class EventCounts(NamedTuple):
     """How many events of a batch there were of each kind."""
 
@@ -127,24 +115,25 @@ class EventCounts(NamedTuple):
     refused_invalid: int
 
 
-def note_events(scope: Any, counts: EventCounts) -> None:
-    """Note the events of a batch for the metrics of the request."""
-    scope[_LINES] = counts
+class Notes(msgspec.Struct, frozen=True, kw_only=True):
+    """``events`` are those of a batch; ``verdict`` is the result of a proof's verification, one of a closed set."""
+
+    outcome: Outcome = Outcome.NONE
+    events: EventCounts | None = None
+    verdict: str | None = None
 
 
-def events_of(scope: Any) -> EventCounts | None:
-    counts: EventCounts | None = scope.get(_LINES)
-    return counts
+_NO_NOTES: Final = Notes()
 
 
-def note_verdict(scope: Any, verdict: str) -> None:
-    """Note the result of a proof's verification, one of a closed set, for the metrics of the request."""
-    scope[_VERDICT] = verdict
+def note(scope: Any, **notes: Outcome | EventCounts | str) -> None:
+    """Note these fields of ``Notes`` for the metrics of the request."""
+    scope[_NOTES] = msgspec.structs.replace(notes_of(scope), **notes)
 
 
-def verdict_of(scope: Any) -> str | None:
-    verdict: str | None = scope.get(_VERDICT)
-    return verdict
+def notes_of(scope: Any) -> Notes:
+    notes: Notes = scope.get(_NOTES, _NO_NOTES)
+    return notes
 
 
 INTERNAL: Final = RiskError("Internal error.", ErrorCode.INTERNAL_ERROR)

@@ -116,10 +116,10 @@ class Idempotency:
         outcome = await in_time(self._claims.claim(request.scope, request.fingerprint), request.answer_by)
         match outcome:
             case OtherRequest():
-                note(scope, Outcome.CONFLICT)
+                note(scope, outcome=Outcome.CONFLICT)
                 raise ConflictError(_OTHER, ErrorCode.IDEMPOTENCY_MISMATCH)
             case InFlight():
-                note(scope, Outcome.CONFLICT)
+                note(scope, outcome=Outcome.CONFLICT)
                 raise ConflictError(_IN_FLIGHT, ErrorCode.IDEMPOTENCY_IN_FLIGHT)
             case StoredAnswer():
                 await _replay(outcome, send)

@@ -25,7 +25,7 @@ from litestar.params import FromPath
 from litestar.types import Scope
 
 from clearhold.api.area import Area, Resources
-from clearhold.api.http.envelope import ApiRequest, EventCounts, Outcome, header_values, note, note_events
+from clearhold.api.http.envelope import ApiRequest, EventCounts, Outcome, header_values, note
 from clearhold.api.http.gate import checked
 from clearhold.api.http.operation import BATCH_BODY_LIMIT, INGEST_BODY_LIMIT, NDJSON, Access, Operation, RawBody
 from clearhold.api.lists.handlers import FastRoute, JsonAnswer, answered_by_middleware
@@ -252,7 +252,7 @@ _DUPLICATE: Final = msgspec.json.encode(Receipt(received=True, duplicate=True))
 async def _take(ingest: IngestService, scope: Scope) -> JsonAnswer:
     duplicate = await ingest.take(scope["path_params"]["program_id"], scope, checked(scope).raw)
     if duplicate:
-        note(scope, Outcome.DUPLICATE)
+        note(scope, outcome=Outcome.DUPLICATE)
     return 200, _DUPLICATE if duplicate else _TAKEN, []
 
 
@@ -267,14 +267,12 @@ async def ingest_is_answered_by_middleware() -> Receipt:
 @post("/api/ingest/bank/{program_id:str}/batch", status_code=200, media_type=NDJSON, opt=_BATCH.as_opt)
 async def take_batch(program_id: FromPath[str], request: ApiRequest, ingest: NamedDependency[IngestService]) -> bytes:
     receipts = await ingest.take_batch(program_id, request.scope, checked(request.scope).raw)
-    note_events(
-        request.scope,
-        EventCounts(
-            accepted=sum(receipt.duplicate is False for receipt in receipts),
-            duplicate=sum(receipt.duplicate is True for receipt in receipts),
-            refused_invalid=sum(not receipt.received for receipt in receipts),
-        ),
+    counts = EventCounts(
+        accepted=sum(receipt.duplicate is False for receipt in receipts),
+        duplicate=sum(receipt.duplicate is True for receipt in receipts),
+        refused_invalid=sum(not receipt.received for receipt in receipts),
     )
+    note(request.scope, events=counts)
     return _LINES.encode_lines(receipts)
 
 

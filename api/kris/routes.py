@@ -14,7 +14,7 @@ from clearhold.api.area import Area, Resources
 from clearhold.api.http.fields import CursorText, Moment, PageLimit, ProgramIds
 from clearhold.api.http.operation import Access, Operation
 from clearhold.api.lists.handlers import answer_route, list_operation, write_route
-from clearhold.api.lists.lists import DEFAULT_LIMIT, ListPage, ListReader, Place, filter_of, place_key, to_answer
+from clearhold.api.lists.lists import DEFAULT_LIMIT, ListPage, ListReader, filter_of, place_by, place_key, to_answer
 from clearhold.api.programs.routes import PROGRAM_ID, TENANT_ID
 from clearhold.features.catalogue.kris import KriName, KriValue, SnapshotCause, SnapshotEntry, read_kris
 from clearhold.features.core.errors import ErrorCode, NotFoundError
@@ -90,7 +90,7 @@ class KriService:
         self._programs, self._commands = resources.programs, resources.command_log
         self._snapshots = KriSnapshots(resources.stores.database)
         self._list = ListReader(
-            self._snapshots.list_page, lambda _, rows: [*map(self._marked, rows)], _place, place_key
+            self._snapshots.list_page, lambda _, rows: [*map(self._marked, rows)], place_by("as_of_at"), place_key
         )
 
     async def page(self, principal: Principal, query: SnapshotsQuery) -> SnapshotPage:
@@ -117,10 +117,6 @@ class KriService:
 
     def _marked(self, row: KriSnapshotRow) -> KriSnapshot:
         return self._programs.marked(to_snapshot(row), row.program_id)
-
-
-def _place(row: KriSnapshotRow) -> Place:
-    return Place(row.as_of_at, row.id, row.program_id)
 
 
 SNAPSHOT: Final[dict[str, Any]] = {

@@ -16,7 +16,7 @@ from clearhold.api.http.fields import BankId, BankIds, CursorText, Moment, PageL
 from clearhold.api.http.operation import Access, Operation
 from clearhold.api.http.request_schema import RequestSchema
 from clearhold.api.lists.handlers import answer_route, list_operation, write_route
-from clearhold.api.lists.lists import DEFAULT_LIMIT, ListPage, ListReader, Place, filter_of, place_key, to_answer
+from clearhold.api.lists.lists import DEFAULT_LIMIT, ListPage, ListReader, filter_of, place_by, place_key, to_answer
 from clearhold.api.programs.routes import PROGRAM_ID
 from clearhold.api.transfers.service import find_transfer
 from clearhold.features.core.entries.commands import LabelEntry
@@ -85,7 +85,9 @@ class LabelService:
         database = resources.stores.database
         self._programs, self._commands = resources.programs, resources.command_log
         self._labels, self._transfers = Labels(database), Transfers(database)
-        self._list = ListReader(self._labels.list_page, lambda _, rows: [*map(self._marked, rows)], _place, place_key)
+        self._list = ListReader(
+            self._labels.list_page, lambda _, rows: [*map(self._marked, rows)], place_by("created_at"), place_key
+        )
 
     async def record(self, principal: Principal, request: NewLabel, effect_id: str | None) -> Label:
         """The label; a repeated ``effect_id`` returns the first one."""
@@ -118,10 +120,6 @@ class LabelService:
 
     def _marked(self, row: LabelRow) -> Label:
         return self._programs.marked(to_answer(row, Label), row.program_id)
-
-
-def _place(row: LabelRow) -> Place:
-    return Place(row.created_at, row.id, row.program_id)
 
 
 LABEL: Final[dict[str, Any]] = {

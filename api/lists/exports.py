@@ -78,25 +78,19 @@ Batches = Generator[Sequence[msgspec.Struct | msgspec.Raw], None, None]
 """The items of an export, some at a time. A Raw item is a complete line, and has no CSV."""
 
 
-class Export:
+class Export(msgspec.Struct, frozen=True):
     """One download, as an ASGI application. A worker thread reads ``batches`` while it runs."""
 
-    def __init__(
-        self,
-        *,
-        name: str,
-        kind: type[msgspec.Struct],
-        format_: ExportFormat,
-        batches: Batches,
-        principal: Principal,
-        limit: Concurrency,
-        threads: CapacityLimiter,
-    ) -> None:
-        self._name, self._kind, self._format = name, kind, format_
-        self._batches, self._principal, self._limit, self._threads = batches, principal, limit, threads
+    name: str
+    kind: type[msgspec.Struct]
+    format: ExportFormat
+    batches: Batches
+    principal: Principal
+    limit: Concurrency
+    threads: CapacityLimiter
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:  # noqa: ARG002 - an ASGI application
-        with self._limit.slot(self._principal):
+        with self.limit.slot(self.principal):
             chunks = self._chunks()
             try:
                 async with asyncio.timeout(EXPORT_WITHIN_S):
@@ -108,8 +102,8 @@ class Export:
     async def _run(self, chunks: Iterator[bytes], receive: Receive, send: Send) -> None:
         chunk = await self._next(chunks)
         headers = {
-            "content-type": MEDIA_TYPES[self._format],
-            "content-disposition": f'attachment; filename="{self._name}.{self._format}"',
+            "content-type": MEDIA_TYPES[self.format],
+            "content-disposition": f'attachment; filename="{self.name}.{self.format}"',
         }
         raw = [(name.encode(), value.encode()) for name, value in headers.items()]
         await send({"type": "http.response.start", "status": 200, "headers": raw})
@@ -123,14 +117,14 @@ class Export:
             running.cancel_scope.cancel()
 
     async def _next(self, chunks: Iterator[bytes]) -> bytes | None:
-        return await to_thread.run_sync(next, chunks, None, limiter=self._threads)
+        return await to_thread.run_sync(next, chunks, None, limiter=self.threads)
 
     def _chunks(self) -> Generator[bytes, None, None]:
-        names = self._kind.__struct_encode_fields__
-        if self._format is ExportFormat.CSV:
+        names = self.kind.__struct_encode_fields__
+        if self.format is ExportFormat.CSV:
             yield _csv_lines([names])
-        encode = _ndjson_of if self._format is ExportFormat.NDJSON else partial(_csv_of, names)
-        with closing(self._batches) as batches:
+        encode = _ndjson_of if self.format is ExportFormat.NDJSON else partial(_csv_of, names)
+        with closing(self.batches) as batches:
             for batch in batches:
                 yield encode(batch)
 
@@ -151,15 +145,7 @@ class Downloads:
         format_: ExportFormat = ExportFormat.NDJSON,
     ) -> Export:
         """The download of ``batches`` as ``name.format``; ``kind`` names the columns of a CSV."""
-        return Export(
-            name=name,
-            kind=kind,
-            format_=format_,
-            batches=batches,
-            principal=principal,
-            limit=self._limit,
-            threads=self._threads,
-        )
+        return Export(name, kind, format_, batches, principal, self._limit, self._threads)
 
 
 def examples_of(kind: type[msgspec.Struct], example: Mapping[str, Any]) -> Mapping[str, str]:

@@ -54,6 +54,16 @@ class _Cursor(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_field
 _CURSORS: Final = msgspec.json.Decoder(_Cursor)
 
 
+def place_by(column: str) -> Callable[[Any], Place]:
+    """The place of a row, or of a stored thing that has one, by an instant or rank of the row."""
+
+    def place(stored: Any) -> Place:
+        row = getattr(stored, "row", stored)
+        return Place(getattr(row, column), row.id, row.program_id)
+
+    return place
+
+
 def place_key(place: Place) -> tuple[int, str]:
     """The place in a list whose ids are unique in the tenant."""
     return place.at, place.id
@@ -147,16 +157,6 @@ Filters = TypeVar("Filters")
 Key = TypeVar("Key")
 
 
-class PageQuery(Protocol):
-    """The part of a list's query that pages through it."""
-
-    @property
-    def limit(self) -> int: ...
-
-    @property
-    def cursor(self) -> str | None: ...
-
-
 class ListPage(msgspec.Struct, Generic[Item], frozen=True, kw_only=True, rename="camel"):
     """One page of a list; ``next_cursor`` is null on the last one."""
 
@@ -185,14 +185,17 @@ class ListReader(Generic[Row, Item, Filters, Key]):
     ) -> None:
         self._read_page, self._items_of, self._place, self._key = read_page, items_of, place, key
 
-    async def page(self, principal: Principal, filters: Filters, query: PageQuery) -> tuple[Sequence[Item], str | None]:
+    async def page(
+        self, principal: Principal, filters: Filters, query: ArrayQuery
+    ) -> tuple[Sequence[Item], str | None]:
         """At most ``query.limit`` items, and the cursor of the next page if there is one."""
+        limit = query.limit or DEFAULT_LIMIT
         after = None if query.cursor is None else self._key(place_of(query.cursor, filters))
 
         def read() -> tuple[Sequence[Item], str | None]:
-            rows = self._read_page(principal, filters, after, query.limit + 1)
-            page = rows[: query.limit]
-            cursor = cursor_for(self._place(page[-1]), filters) if len(rows) > query.limit else None
+            rows = self._read_page(principal, filters, after, limit + 1)
+            page = rows[:limit]
+            cursor = cursor_for(self._place(page[-1]), filters) if len(rows) > limit else None
             return self._items_of(principal, page), cursor
 
         return await to_thread.run_sync(read)

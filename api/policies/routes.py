@@ -12,12 +12,13 @@ from typing import Any, Final
 import jsonschema_rs
 import msgspec
 
-from clearhold.api.actions.routes import activation_operation, versioned_routes
+from clearhold.api.actions.routes import activation_operation
 from clearhold.api.area import Area
 from clearhold.api.http.head import ETAG
 from clearhold.api.http.operation import Access, Operation
 from clearhold.api.http.request_schema import RequestSchema
 from clearhold.api.http.validation import Failure, country_failures, failures_of
+from clearhold.api.lists.handlers import list_route, read_route, write_route
 from clearhold.api.policies.service import Activation, NewPolicy, PoliciesQuery, Policy, PolicyService
 from clearhold.api.programs.routes import TENANT_ID
 from clearhold.features.catalogue.kris import KRIS
@@ -229,14 +230,11 @@ _ACTIVATE: Final = activation_operation(
 
 
 AREA: Final = Area(
-    routes=versioned_routes(
-        "/api/policies/{policy_id:str}",
-        _TAG,
-        PolicyService,
-        listed=_LIST,
-        read=_READ,
-        created=_CREATE,
-        activated=_ACTIVATE,
+    routes=(
+        list_route("/api/policies", _LIST, _TAG, PolicyService.list),
+        read_route("/api/policies/{policy_id:str}", _READ, _TAG, PolicyService.read),
+        write_route("/api/policies", _CREATE, _TAG, PolicyService.create),
+        write_route("/api/policies/{policy_id:str}/activate", _ACTIVATE, _TAG, PolicyService.activate),
     ),
     provide={_TAG: PolicyService},
 )

@@ -133,7 +133,7 @@ async def _submit(preflights: PreflightService, scope: Scope) -> JsonAnswer:
         answer_by=passed.answer_by,
     )
     if answer.degraded:
-        note(scope, Outcome.DEGRADED)
+        note(scope, outcome=Outcome.DEGRADED)
     return 200 if answer.idempotent else 201, msgspec.json.encode(answer), []
 
 

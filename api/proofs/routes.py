@@ -14,7 +14,7 @@ from litestar import post
 from litestar.di import NamedDependency
 
 from clearhold.api.area import Area, Resources
-from clearhold.api.http.envelope import ApiRequest, note_verdict
+from clearhold.api.http.envelope import ApiRequest, note
 from clearhold.api.http.gate import body_of
 from clearhold.api.http.operation import Access, Operation, RateClass
 from clearhold.api.http.request_schema import RequestSchema
@@ -190,7 +190,7 @@ _VERIFY: Final = Operation(
 @post("/api/proofs/verify", status_code=200, opt=_VERIFY.as_opt)
 async def verify_proof(request: ApiRequest, proofs: NamedDependency[ProofService]) -> ProofVerification:
     verification = proofs.verify(body_of(request.scope, TokenToVerify).token)
-    note_verdict(request.scope, verification.reason or VALID)
+    note(request.scope, verdict=verification.reason or VALID)
     return verification
 
 

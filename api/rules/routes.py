@@ -8,14 +8,14 @@ from litestar import Response, get, put
 from litestar.di import NamedDependency
 from litestar.params import FromPath
 
-from clearhold.api.actions.routes import activation_operation, versioned_routes
+from clearhold.api.actions.routes import activation_operation
 from clearhold.api.area import Area
 from clearhold.api.http.envelope import ApiRequest
 from clearhold.api.http.gate import body_of, effect_id_of, principal_of, replaces_of
 from clearhold.api.http.head import ETAG, PRIVATE, etag_of, published
 from clearhold.api.http.operation import JSON, Access, Operation
 from clearhold.api.http.request_schema import RequestSchema
-from clearhold.api.lists.handlers import answer_route, list_route, write_route
+from clearhold.api.lists.handlers import answer_route, list_route, read_route, write_route
 from clearhold.api.programs.routes import PROGRAM_ID
 from clearhold.api.rules.schemas import (
     FIELDS,
@@ -98,7 +98,7 @@ SHADOW: Final[dict[str, Any]] = {
 
 
 _TAG: Final = "rules"
-_ID: Final = "{rule_id:str}"
+_RULE: Final = "/api/rules/{rule_id:str}"
 _operation: Final = partial(Operation, tag=_TAG, access=Access.BEARER, scope=KeyScope.RULES)
 _by_operator: Final = partial(Operation, tag=_TAG, access=Access.OPERATOR)
 _ENCODE: Final = msgspec.json.Encoder().encode
@@ -246,7 +246,7 @@ async def list_rule_fields(request: ApiRequest) -> Response[bytes | None]:
     return published(request, _ENCODED_FIELDS, media_type=JSON, cache=PRIVATE)
 
 
-@put("/api/rules/{rule_id:str}", opt=_REPLACE.as_opt)
+@put(_RULE, opt=_REPLACE.as_opt)
 async def replace_rule(
     rule_id: FromPath[str], request: ApiRequest, rules: NamedDependency[RuleService]
 ) -> Response[bytes]:
@@ -264,17 +264,18 @@ async def replace_rule(
 
 AREA: Final = Area(
     routes=(
-        *versioned_routes(
-            f"/api/rules/{_ID}", _TAG, RuleService, listed=_LIST, read=_READ, created=_CREATE, activated=_ACTIVATE
-        ),
+        list_route("/api/rules", _LIST, _TAG, RuleService.list),
+        read_route(_RULE, _READ, _TAG, RuleService.read),
+        write_route("/api/rules", _CREATE, _TAG, RuleService.create),
+        write_route(f"{_RULE}/activate", _ACTIVATE, _TAG, RuleService.activate),
         list_rule_fields,
         list_route("/api/rules/versions", _VERSIONS, _TAG, RuleService.versions),
         replace_rule,
-        write_route(f"/api/rules/{_ID}/backtest", _BACKTEST, _TAG, RuleService.backtest),
-        answer_route(f"/api/rules/{_ID}/backtests", _BACKTESTS, _TAG, RuleService.backtests),
-        answer_route(f"/api/rules/{_ID}/shadow", _SHADOW, _TAG, RuleService.shadow),
-        write_route(f"/api/rules/{_ID}/pause", _PAUSE, _TAG, RuleService.pause),
-        write_route(f"/api/rules/{_ID}/archive", _ARCHIVE, _TAG, RuleService.archive),
+        write_route(f"{_RULE}/backtest", _BACKTEST, _TAG, RuleService.backtest),
+        answer_route(f"{_RULE}/backtests", _BACKTESTS, _TAG, RuleService.backtests),
+        answer_route(f"{_RULE}/shadow", _SHADOW, _TAG, RuleService.shadow),
+        write_route(f"{_RULE}/pause", _PAUSE, _TAG, RuleService.pause),
+        write_route(f"{_RULE}/archive", _ARCHIVE, _TAG, RuleService.archive),
     ),
     provide={_TAG: RuleService},
 )

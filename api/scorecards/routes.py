@@ -6,12 +6,12 @@ from typing import Any, Final
 import msgspec
 from litestar import delete
 
-from clearhold.api.actions.routes import activation_operation, versioned_routes
+from clearhold.api.actions.routes import activation_operation
 from clearhold.api.area import Area
 from clearhold.api.http.head import ETAG
 from clearhold.api.http.operation import Access, Operation
 from clearhold.api.http.request_schema import RequestSchema
-from clearhold.api.lists.handlers import answer_route, write_route
+from clearhold.api.lists.handlers import answer_route, list_route, read_route, write_route
 from clearhold.api.scorecards.service import (
     NewScorecard,
     NewScorecardReport,
@@ -197,9 +197,10 @@ _ACTIVATE: Final = activation_operation(
 
 AREA: Final = Area(
     routes=(
-        *versioned_routes(
-            _PATH, _TAG, ScorecardService, listed=_LIST, read=_READ, created=_PROPOSE, activated=_ACTIVATE
-        ),
+        list_route("/api/scorecards", _LIST, _TAG, ScorecardService.list),
+        read_route(_PATH, _READ, _TAG, ScorecardService.read),
+        write_route("/api/scorecards", _PROPOSE, _TAG, ScorecardService.create),
+        write_route(f"{_PATH}/activate", _ACTIVATE, _TAG, ScorecardService.activate),
         write_route(f"{_PATH}/reports", _REPORT, _TAG, ScorecardService.add_report),
         answer_route(f"{_PATH}/reports", _REPORTS, _TAG, ScorecardService.reports),
         write_route(f"{_PATH}/shadow", _START_SHADOW, _TAG, ScorecardService.start_shadow),

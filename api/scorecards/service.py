@@ -175,7 +175,7 @@ class ScorecardService:
         self._shadow_scores, self._clock = ShadowScores(stores.database), stores.clock
         self._under_way = Concurrency(in_all=COMPARISONS_IN_ALL, what="comparisons")
 
-    async def list(self, principal: Principal, _query: object = None) -> ArrayPart:
+    async def list(self, principal: Principal) -> ArrayPart:
         """Newest first, the default card last."""
         proposed = (each for each in self._registry.all(principal) if card_in(each) is not None)
         listed = (

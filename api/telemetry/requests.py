@@ -24,11 +24,9 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, Proc
 from clearhold.api.http.envelope import (
     EventCounts,
     Outcome,
-    events_of,
     header_values,
-    outcome_of,
+    notes_of,
     request_id,
-    verdict_of,
 )
 from clearhold.api.http.gate import PRINCIPAL
 from clearhold.features.core.instants import SECOND_US, format_instant
@@ -292,12 +290,13 @@ class Observed:
         tenant = principal.tenant if principal is not None else ""
         route = scope.get("path_template", UNMATCHED)
         method = scope["method"] if scope["method"] in _METHODS else OTHER
-        outcome = Outcome.REPLAYED if replayed else outcome_of(scope)
+        notes = notes_of(scope)
+        outcome = Outcome.REPLAYED if replayed else notes.outcome
         self._metrics.count(Kind(route, method, status, tenant, outcome), seconds)
-        if (counts := events_of(scope)) is not None:
-            self._metrics.count_events(counts)
-        if (verdict := verdict_of(scope)) is not None:
-            self._metrics.count_verdict(verdict)
+        if notes.events is not None:
+            self._metrics.count_events(notes.events)
+        if notes.verdict is not None:
+            self._metrics.count_verdict(notes.verdict)
         if status < _FIRST_REFUSAL and route in _QUIET:
             return
         self._log.add(

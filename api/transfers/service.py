@@ -24,6 +24,7 @@ from clearhold.api.lists.lists import (
     Place,
     batches_of,
     filter_of,
+    place_by,
     to_answer,
 )
 from clearhold.api.log.commands import unknown_transfer
@@ -235,7 +236,9 @@ class TransferService:
         self._programs, self._events = resources.programs, resources.events
         self._transfers = Transfers(resources.stores.database)
         self._cards = ScoringCards(resources.stores.registry.tenancy.policies)
-        self._list = ListReader(self._transfers.list_page, lambda _, rows: self._marked(rows), _place, _key)
+        self._list = ListReader(
+            self._transfers.list_page, lambda _, rows: self._marked(rows), place_by("bank_created_at"), _key
+        )
 
     async def page(self, principal: Principal, query: TransfersQuery) -> TransferPage:
         """Newest first by the bank's creation time; a programId of another tenant is a 404."""
@@ -280,10 +283,6 @@ def _inputs(features: TransferFeaturesRow, card: ScoringCard) -> ScoreInputs:
         reasons=_REASONS.decode(features.reasons),
         degraded=features.degraded,
     )
-
-
-def _place(transfer: StoredTransferRow) -> Place:
-    return Place(transfer.row.bank_created_at, transfer.row.id, transfer.row.program_id)
 
 
 def _key(place: Place) -> tuple[int, str, str]:

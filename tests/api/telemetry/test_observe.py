@@ -71,7 +71,7 @@ class Observing:
                 scope["path_template"] = route
             if tenant is not None:
                 scope[PRINCIPAL] = SimpleNamespace(tenant=tenant, kind="key", id="key_1")
-            note(scope, outcome)
+            note(scope, outcome=outcome)
             if isinstance(status, Exception):
                 raise status
             await send({"type": "http.response.start", "status": status, "headers": headers})
