@@ -8,6 +8,7 @@ Errors  NotFoundError for an action, alert or program that is not this tenant's;
 """
 
 from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
 from typing import Any, Final
 from uuid import UUID
 
@@ -135,18 +136,14 @@ class ActionService:
             raise ForbiddenError(OPERATORS_ONLY, ErrorCode.OPERATOR_TOKEN_REQUIRED)
         if row.status == ActionStatus.REQUESTED:
             self._check_persons(principal, row)
-
-        def approval(entry_id: str, at: int) -> ApprovalEntry:
-            return ApprovalEntry(
-                id=entry_id,
-                action_id=row.id,
-                approver=approver,
-                operator=principal.operator,
-                principal_id=principal.id,
-                identity=principal.identity,
-                at=at,
-            )
-
+        approval = partial(
+            ApprovalEntry,
+            action_id=row.id,
+            approver=approver,
+            operator=principal.operator,
+            principal_id=principal.id,
+            identity=principal.identity,
+        )
         result = await self._commands.submit(
             principal, EntryKind.APPROVAL, row.program_id, approval, effect_id=effect_id
         )
@@ -178,24 +175,20 @@ class ActionService:
         if earlier is not None:
             return await self._concluded(principal, earlier.id)
         known = await change() if callable(change) else change
-
-        def entry(entry_id: str, at: int) -> ActionEntry:
-            return ActionEntry(
-                id=entry_id,
-                tenant_id=principal.tenant_id,
-                alert_id=None if alert is None else alert.id,
-                alert_sha256=None if alert is None else alert.alert_sha256,
-                type=action_type,
-                target_type=target[0],
-                target_id=target[1],
-                operator=principal.operator,
-                operator_kind=OperatorKind.KEY if is_key_operator(principal.operator) else OperatorKind.PERSON,
-                principal_id=principal.id,
-                identity=principal.identity,
-                change=known,
-                at=at,
-            )
-
+        entry = partial(
+            ActionEntry,
+            tenant_id=principal.tenant_id,
+            alert_id=None if alert is None else alert.id,
+            alert_sha256=None if alert is None else alert.alert_sha256,
+            type=action_type,
+            target_type=target[0],
+            target_id=target[1],
+            operator=principal.operator,
+            operator_kind=OperatorKind.KEY if is_key_operator(principal.operator) else OperatorKind.PERSON,
+            principal_id=principal.id,
+            identity=principal.identity,
+            change=known,
+        )
         result = await self._commands.carry_out(principal, EntryKind.ACTION, program_id, entry, effect_id=effect_id)
         log.info("action_requested", action_id=result.id, type=action_type.value, operator=principal.operator)
         return await self._concluded(principal, result.id)

@@ -92,10 +92,7 @@ class AdminService:
         if program is None:
             raise NotFoundError(UNKNOWN_ANYWHERE, ErrorCode.PROGRAM_NOT_FOUND)
         told_by = f"operator:{principal.operator}"
-
-        def owner(entry_id: str, at: int) -> OwnerEntry:
-            return OwnerEntry(id=entry_id, account_id=account_id, entity_id=request.entity_id, operator=told_by, at=at)
-
+        owner = partial(OwnerEntry, account_id=account_id, entity_id=request.entity_id, operator=told_by)
         of_tenant = structs.replace(principal, tenant_id=program.tenant_id)
         result = await self._commands.submit(of_tenant, EntryKind.OWNER, program.id, owner, effect_id=effect_id)
         log.info("account_owner_told", program_id=program.id, account_id=account_id, operator=principal.operator)

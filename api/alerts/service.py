@@ -97,20 +97,16 @@ class AlertService:
         kind = OperatorKind.KEY if is_key_operator(principal.operator) else OperatorKind.PERSON
         if needs_person(kind, alert.status, alert.route):
             raise person_needed()
-
-        def decision(entry_id: str, at: int) -> DecisionEntry:
-            return DecisionEntry(
-                id=entry_id,
-                alert_id=alert.id,
-                decision=request.decision,
-                narrative=request.narrative,
-                operator=principal.operator,
-                identity=principal.identity,
-                operator_kind=kind,
-                at=at,
-                principal_id=principal.id,
-            )
-
+        decision = partial(
+            DecisionEntry,
+            alert_id=alert.id,
+            decision=request.decision,
+            narrative=request.narrative,
+            operator=principal.operator,
+            identity=principal.identity,
+            operator_kind=kind,
+            principal_id=principal.id,
+        )
         result = await self._commands.submit(
             principal, EntryKind.DECISION, alert.program_id, decision, effect_id=effect_id
         )
@@ -127,12 +123,7 @@ class AlertService:
     async def appeal(self, principal: Principal, alert_id: str, request: AppealRequest, effect_id: str | None) -> Alert:
         """The alert that the appeal opened; a repeated ``effect_id`` returns the first one."""
         alert = await self._row(principal, alert_id)
-
-        def appeal(entry_id: str, at: int) -> AppealEntry:
-            return AppealEntry(
-                id=entry_id, alert_id=alert.id, reason=request.reason, operator=principal.operator, at=at
-            )
-
+        appeal = partial(AppealEntry, alert_id=alert.id, reason=request.reason, operator=principal.operator)
         result = await self._commands.submit(principal, EntryKind.APPEAL, alert.program_id, appeal, effect_id=effect_id)
         opened = await self._row(principal, result.opened_alert_id or "")
         log.info("alert_appealed", alert_id=alert.id, opened_alert_id=opened.id, operator=principal.operator)

@@ -169,10 +169,6 @@ async def _list_queue(rest: Rest, arguments: QueueArguments, _raw: bytes) -> Jso
     return {"alerts": page["data"], "hasMore": page["hasMore"], "nextCursor": page["nextCursor"]}
 
 
-async def _get_alert(rest: Rest, arguments: AlertArguments, _raw: bytes) -> Json:
-    return await rest.get(f"/api/alerts/{arguments.alert_id}")
-
-
 async def _decide_alert(rest: Rest, arguments: DecisionArguments, _raw: bytes) -> Json:
     path = f"/api/alerts/{arguments.alert_id}"
     body = msgspec.json.encode({"decision": arguments.decision, "narrative": arguments.narrative})
@@ -185,25 +181,9 @@ async def _decide_alert(rest: Rest, arguments: DecisionArguments, _raw: bytes) -
     return {"disposition": None if waits else signed, "action": signed if waits else None, "alert": alert}
 
 
-async def _skoor_preflight(rest: Rest, _arguments: PreflightRequest, raw: bytes) -> Json:
-    return await rest.post("/api/preflight", raw)
-
-
-async def _program_report(rest: Rest, arguments: ProgramArguments, _raw: bytes) -> Json:
-    return await rest.get(f"/api/reports/program/{arguments.program_id}")
-
-
 async def _actor_report(rest: Rest, arguments: ActorArguments, _raw: bytes) -> Json:
     path = f"/api/reports/actor/{arguments.type}/{path_segment(arguments.id)}"
     return await rest.get(path, {"programId": arguments.program_id})
-
-
-async def _weekly_report(rest: Rest, arguments: WeekArguments, _raw: bytes) -> Json:
-    return await rest.get(f"/api/reports/weekly/{arguments.program_id}", {"week": arguments.week})
-
-
-async def _metrics(rest: Rest, arguments: MetricsArguments, _raw: bytes) -> Json:
-    return await rest.get("/api/metrics", {"days": arguments.days})
 
 
 _OBJECT: Final[Json] = {"type": "object"}
@@ -239,7 +219,7 @@ TOOLS: Final = (
         "draft of a decision if there is one, and the decisions and actions so far.",
         scope=KeyScope.ALERTS_READ,
         arguments=RequestSchema(AlertArguments),
-        call=_get_alert,
+        call=lambda rest, sent, _: rest.get(f"/api/alerts/{sent.alert_id}"),
         result={
             "alert": _OBJECT,
             "transfer": _OBJECT_OR_NULL,
@@ -273,7 +253,7 @@ TOOLS: Final = (
         "and programSlug.",
         scope=KeyScope.PREFLIGHT,
         arguments=RequestSchema(PreflightRequest, rules=preflight_rules),
-        call=_skoor_preflight,
+        call=lambda rest, _, raw: rest.post("/api/preflight", raw),
         result={"preflightId": _TEXT, "decision": _TEXT, "score": _SCORE, "n": _WHOLE, "reasons": _LIST},
         reads=False,
     ),
@@ -284,7 +264,7 @@ TOOLS: Final = (
         "band and alerts by detector.",
         scope=KeyScope.REPORTS,
         arguments=RequestSchema(ProgramArguments),
-        call=_program_report,
+        call=lambda rest, sent, _: rest.get(f"/api/reports/program/{sent.program_id}"),
         result={"kind": _TEXT, "id": _TEXT, "current": _OBJECT_OR_NULL, "kris": _OBJECT, "transfers": _OBJECT},
     ),
     Tool(
@@ -304,7 +284,7 @@ TOOLS: Final = (
         "sentences.",
         scope=KeyScope.REPORTS,
         arguments=RequestSchema(WeekArguments),
-        call=_weekly_report,
+        call=lambda rest, sent, _: rest.get(f"/api/reports/weekly/{sent.program_id}", {"week": sent.week}),
         result={"kind": _TEXT, "isoWeek": _TEXT, "programScore": _OBJECT, "kris": _LIST, "summary": _TEXT},
     ),
     Tool(
@@ -313,7 +293,7 @@ TOOLS: Final = (
         description="How right the scores were, how much they cover, and how alerts were decided, over the last days.",
         scope=KeyScope.REPORTS,
         arguments=RequestSchema(MetricsArguments),
-        call=_metrics,
+        call=lambda rest, sent, _: rest.get("/api/metrics", {"days": sent.days}),
         result={},
     ),
 )

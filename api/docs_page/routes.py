@@ -7,6 +7,7 @@ server.
 Source  redoc 2.5.2 of npm, ``bundles/redoc.standalone.js``, MIT (docs/decisions/0073-html-kit-and-api-viewer.md)
 """
 
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -66,33 +67,21 @@ SCRIPT: Final = "text/javascript"
 
 _HTML_MEDIA: Final = f"{HTML}; charset=utf-8"
 _SCRIPT_MEDIA: Final = f"{SCRIPT}; charset=utf-8"
-_DOCS: Final = Operation(
+_operation: Final = partial(Operation, tag="operations", access=Access.PUBLIC)
+_published: Final = partial(_operation, answers={200: str, 304: None}, headers=(ETAG, "Cache-Control"))
+_DOCS: Final = _published(
     id="getDocs",
-    tag="operations",
     summary="This document as a page for people.",
-    access=Access.PUBLIC,
-    answers={200: str, 304: None},
-    headers=(ETAG, "Cache-Control"),
     media=(_HTML_MEDIA,),
     text_examples={_HTML_MEDIA: '<!doctype html><html lang="en">...</html>'},
 )
-_DOCS_SCRIPT: Final = Operation(
+_DOCS_SCRIPT: Final = _published(
     id="getDocsScript",
-    tag="operations",
     summary="The script of the page for people.",
-    access=Access.PUBLIC,
-    answers={200: str, 304: None},
-    headers=(ETAG, "Cache-Control"),
     media=(_SCRIPT_MEDIA,),
     text_examples={_SCRIPT_MEDIA: "(function() {...})()"},
 )
-_ROOT: Final = Operation(
-    id="getRoot",
-    tag="operations",
-    summary="Redirects to this document as a page.",
-    access=Access.PUBLIC,
-    answers={302: None},
-)
+_ROOT: Final = _operation(id="getRoot", summary="Redirects to this document as a page.", answers={302: None})
 
 
 @get("/docs", opt=_DOCS.as_opt)

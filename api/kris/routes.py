@@ -106,12 +106,10 @@ class KriService:
 
     async def take_snapshot(self, principal: Principal, program_id: str, effect_id: str | None) -> SnapshotTaken:
         """The snapshot of the principal's program; a repeated ``effect_id`` returns the first one."""
-
-        def snapshot(entry_id: str, at: int) -> SnapshotEntry:
-            return SnapshotEntry(id=entry_id, at=at)
-
         program_id = program_id.lower()
-        result = await self._commands.submit(principal, EntryKind.SNAPSHOT, program_id, snapshot, effect_id=effect_id)
+        result = await self._commands.submit(
+            principal, EntryKind.SNAPSHOT, program_id, SnapshotEntry, effect_id=effect_id
+        )
         log.info("kri_snapshot_taken", program_id=program_id, snapshot_id=result.id)
         return SnapshotTaken(snapshot_id=result.id)
 

@@ -95,18 +95,14 @@ class LabelService:
         if result is None:
             find = partial(find_transfer, self._programs, self._transfers, principal, request.transfer_id)
             program_id = (await to_thread.run_sync(find, request.program_id)).row.program_id
-
-            def label(entry_id: str, at: int) -> LabelEntry:
-                return LabelEntry(
-                    id=entry_id,
-                    transfer_id=request.transfer_id,
-                    label=request.label,
-                    reason=request.reason,
-                    source=LabelSource(request.source),
-                    recorded_by=principal.operator,
-                    at=at,
-                )
-
+            label = partial(
+                LabelEntry,
+                transfer_id=request.transfer_id,
+                label=request.label,
+                reason=request.reason,
+                source=LabelSource(request.source),
+                recorded_by=principal.operator,
+            )
             result = await self._commands.submit(principal, EntryKind.LABEL, program_id, label, effect_id=effect_id)
         row = await to_thread.run_sync(self._labels.find, principal, result.id)
         assert row is not None, "a label that was made has a row"

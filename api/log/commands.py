@@ -202,11 +202,11 @@ class CommandLog:
         principal: Principal,
         kind: EntryKind,
         program_id: str,
-        command: Callable[[str, int], Command],
+        command: Callable[..., Command],
         *,
         effect_id: str | None,
     ) -> EntryResultRow:
-        """Execute a command once for each ``effect_id``; ``command`` builds it from its id and its time.
+        """Execute a command once for each ``effect_id``; ``command`` builds it from its ``id`` and its time, ``at``.
 
         Returns the result of an executed command, now or under the same ``effect_id`` before; all its consequences can
         then be read. Raises the refusal of a command that was not executed.
@@ -219,12 +219,12 @@ class CommandLog:
         principal: Principal,
         kind: EntryKind,
         program_id: str,
-        command: Callable[[str, int], Command],
+        command: Callable[..., Command],
         *,
         effect_id: str | None,
     ) -> EntryResultRow:
         """As ``submit``, for a command that ``carried_out`` does not know."""
-        entry = command(effect_id or self._new_id(), self._clock.now())
+        entry = command(id=effect_id or self._new_id(), at=self._clock.now())
         shard = shard_of(program_id, self._shard_count)
         offset = await self._appender.append(shard, kind, program_id, entry.at, msgspec.json.encode(entry))
         self._pending.add(shard, offset, entry.at)

@@ -71,9 +71,6 @@ class RecordedPreflights:
         principal.require_program(record.answer.program_id)
         return record
 
-    async def matched_transfer_id(self, principal: Principal, preflight_id: str) -> str | None:
-        return await to_thread.run_sync(self._committed.matched_transfer_id, principal, preflight_id)
-
     def _drop_committed(self, shard: int) -> None:
         order = self._order[shard]
         committed = self._progress.committed_offset(shard)

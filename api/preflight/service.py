@@ -63,7 +63,8 @@ class PreflightReads:
         record = await self._recorded.find(principal, preflight_id.lower())
         if record is None:
             raise NotFoundError(UNKNOWN_PREFLIGHT, ErrorCode.PREFLIGHT_NOT_FOUND)
-        matched = await self._recorded.matched_transfer_id(principal, preflight_id.lower())
+        find_matched = self._preflights.matched_transfer_id
+        matched = await to_thread.run_sync(find_matched, principal, preflight_id.lower())
         detail = PreflightDetail(
             **msgspec.structs.asdict(record.answer),
             request=record.request | {"operator": record.operator, "resolved": record.resolved},
