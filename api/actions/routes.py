@@ -40,7 +40,6 @@ _REQUEST: Final = _operation(
     "name a person.",
     answers={201: Action},
     refusals=(
-        ErrorCode.PROGRAM_NOT_FOUND,
         ErrorCode.ALERT_NOT_FOUND,
         ErrorCode.TRANSFER_NOT_FOUND,
         ErrorCode.PERSON_REQUIRED,

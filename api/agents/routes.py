@@ -255,7 +255,7 @@ _LIST: Final = _operation(
     "whose score has one of these, `unscored` to those without a score too. A list of more than `limit`, or "
     '1,000, goes on behind `Link: rel="next"`.',
     answers={200: tuple[Agent, ...]},
-    refusals=(ErrorCode.CURSOR_INVALID, ErrorCode.UNAVAILABLE, ErrorCode.STARTING),
+    asks_owner=True,
     answer_example=[AGENT],
     query=RequestSchema(AgentsQuery),
     headers=("Link",),
@@ -264,7 +264,8 @@ _READ: Final = _operation(
     id="getAgent",
     summary="One agent with its score of now.",
     answers={200: Agent},
-    refusals=(ErrorCode.PROGRAM_NOT_FOUND, ErrorCode.AGENT_NOT_FOUND, ErrorCode.UNAVAILABLE, ErrorCode.STARTING),
+    refusals=(ErrorCode.PROGRAM_NOT_FOUND, ErrorCode.AGENT_NOT_FOUND),
+    asks_owner=True,
     answer_example=AGENT,
 )
 _IMPORT: Final = Operation(

@@ -140,14 +140,15 @@ _LIST: Final = _operation(
     id="listAutonomy",
     summary="The alerts that the platform may close without a person on each program, with the evidence.",
     answers={200: tuple[ProgramAutonomy, ...]},
-    refusals=(ErrorCode.STARTING, ErrorCode.UNAVAILABLE),
+    asks_owner=True,
     answer_example=[AUTONOMY],
 )
 _READ: Final = _operation(
     id="getAutonomy",
     summary="The alerts that the platform may close without a person on the program, with the evidence.",
     answers={200: ProgramAutonomy},
-    refusals=(ErrorCode.PROGRAM_NOT_FOUND, ErrorCode.STARTING, ErrorCode.UNAVAILABLE),
+    refusals=(ErrorCode.PROGRAM_NOT_FOUND,),
+    asks_owner=True,
     answer_example=AUTONOMY,
 )
 _CHANGE: Final = Operation(

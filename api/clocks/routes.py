@@ -13,7 +13,6 @@ from clearhold.api.http.request_schema import RequestSchema
 from clearhold.api.lists.handlers import answer_route
 from clearhold.api.lists.lists import to_answer
 from clearhold.api.policies.routes import POLICY_EXAMPLE
-from clearhold.features.core.errors import ErrorCode
 from clearhold.features.core.instants import format_instant
 from clearhold.features.core.principal import KeyScope, Principal, Simulated
 from clearhold.features.core.vocabulary import about, minted
@@ -98,7 +97,6 @@ _OVERDUE: Final = Operation(
     access=Access.BEARER,
     scope=KeyScope.ALERTS_READ,
     answers={200: Overdue},
-    refusals=(ErrorCode.PROGRAM_NOT_FOUND,),
     query=RequestSchema(OverdueQuery),
     answer_example=OVERDUE,
 )

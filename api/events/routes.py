@@ -209,7 +209,7 @@ _READ: Final = Operation(
     access=Access.BEARER,
     scope=KeyScope.ALERTS_READ,
     answers={200: Event},
-    refusals=(ErrorCode.PROGRAM_REQUIRED, ErrorCode.PROGRAM_NOT_FOUND, ErrorCode.EVENT_NOT_FOUND),
+    refusals=(ErrorCode.PROGRAM_REQUIRED, ErrorCode.EVENT_NOT_FOUND),
     answer_example=EVENT,
     query=RequestSchema(EventQuery),
 )

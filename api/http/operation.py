@@ -67,7 +67,7 @@ class RawBody(msgspec.Struct, frozen=True, kw_only=True):
 class Operation(msgspec.Struct, frozen=True, kw_only=True):
     """One method of one path. ``answers`` maps a status to the type of its body, None for no body.
 
-    ``refusals`` are its specific error codes; access, method and body imply the others.
+    ``refusals`` are its specific error codes; access, method, parameters and body imply the others.
     """
 
     id: str
@@ -77,6 +77,7 @@ class Operation(msgspec.Struct, frozen=True, kw_only=True):
     answers: Mapping[int, Any]
     refusals: tuple[ErrorCode, ...] = ()
     scope: KeyScope | None = None  # that an API key must have
+    asks_owner: bool = False  # of a program's state, who may be starting or not there
     sandbox: bool = False  # for test keys only
     own_origins: bool = False  # not for pages of other sites
     tenant_wide: bool = False  # cannot be narrowed to programs: not for keys of one program, nor for test keys
@@ -113,24 +114,24 @@ class Operation(msgspec.Struct, frozen=True, kw_only=True):
 
     def codes(self, method: str) -> tuple[ErrorCode, ...]:
         """All error codes of this operation under this method, in the table's order, except those of any request."""
+        is_idempotent, sent = self.is_idempotent(method), [each for each in (self.query, self.body) if each is not None]
+        takes_body = self.reads_body or is_idempotent
+        implied: tuple[tuple[bool, set[ErrorCode]], ...] = (
+            (any("cursor" in each.properties for each in sent), {ErrorCode.CURSOR_INVALID}),
+            (any("programId" in each.properties for each in sent), {ErrorCode.PROGRAM_NOT_FOUND}),
+            (self.scope is not None, {ErrorCode.SCOPE_MISSING}),
+            (self.tenant_wide, {ErrorCode.TENANT_WIDE_REQUIRED}),
+            (self.sandbox, {ErrorCode.TEST_KEY_REQUIRED}),
+            (self.own_origins, {ErrorCode.ORIGIN_REFUSED}),
+            (self.asks_owner, {ErrorCode.STARTING, ErrorCode.UNAVAILABLE}),
+            (takes_body, {ErrorCode.BODY_TOO_LARGE}),
+            (takes_body and self.raw_body is None, {ErrorCode.INVALID_JSON, ErrorCode.MEDIA_TYPE_UNSUPPORTED}),
+            (is_idempotent, _OF_IDEMPOTENCY),
+            (self.access is Access.PUBLIC and self.rate is not None, {ErrorCode.RATE_LIMITED}),
+            (self.takes_deadline, {ErrorCode.DEADLINE_EXCEEDED, ErrorCode.NOT_CONFIRMED}),
+        )
         usual = {ErrorCode.VALIDATION_FAILED, ErrorCode.VERSION_UNSUPPORTED, *self.refusals, *_OF_ACCESS[self.access]}
-        if self.scope is not None:
-            usual.add(ErrorCode.SCOPE_MISSING)
-        if self.tenant_wide:
-            usual.add(ErrorCode.TENANT_WIDE_REQUIRED)
-        if self.sandbox:
-            usual.add(ErrorCode.TEST_KEY_REQUIRED)
-        if self.own_origins:
-            usual.add(ErrorCode.ORIGIN_REFUSED)
-        if self.reads_body or self.is_idempotent(method):
-            usual.add(ErrorCode.BODY_TOO_LARGE)
-            usual |= set() if self.raw_body else {ErrorCode.INVALID_JSON, ErrorCode.MEDIA_TYPE_UNSUPPORTED}
-        if self.is_idempotent(method):
-            usual |= _OF_IDEMPOTENCY
-        if self.access is Access.PUBLIC and self.rate is not None:
-            usual.add(ErrorCode.RATE_LIMITED)
-        if self.takes_deadline:
-            usual |= {ErrorCode.DEADLINE_EXCEEDED, ErrorCode.NOT_CONFIRMED}
+        usual.update(*(codes for applies, codes in implied if applies))
         return tuple(code for code in ERRORS if code in usual)
 
     def statuses(self, method: str) -> Mapping[int, Any]:

@@ -137,12 +137,7 @@ _RECORD: Final = Operation(
     access=Access.BEARER,
     scope=KeyScope.LABELS,
     answers={201: Label},
-    refusals=(
-        ErrorCode.PROGRAM_REQUIRED,
-        ErrorCode.PROGRAM_NOT_FOUND,
-        ErrorCode.TRANSFER_NOT_FOUND,
-        ErrorCode.NOT_CONFIRMED,
-    ),
+    refusals=(ErrorCode.PROGRAM_REQUIRED, ErrorCode.TRANSFER_NOT_FOUND, ErrorCode.NOT_CONFIRMED),
     body=RequestSchema(NewLabel),
     example=NEW_LABEL,
     answer_example=LABEL,

@@ -184,7 +184,6 @@ _READ: Final = _operation(
     summary="The limit ladder in force for the tenant, or for one program, which may have its own. It caps entities "
     "and counterparties by band, and sets how often each is screened.",
     answers={200: LadderInForce},
-    refusals=(ErrorCode.PROGRAM_NOT_FOUND,),
     query=RequestSchema(LadderQuery),
     answer_example={"version": LADDER_VERSION, "ladder": _LADDER},
 )
@@ -197,7 +196,7 @@ _EVALUATE: Final = Operation(
     scope=KeyScope.PREFLIGHT,
     rate=RateClass.PREFLIGHT,
     answers={200: LimitEvaluation},
-    refusals=(ErrorCode.PROGRAM_NOT_FOUND, ErrorCode.STARTING),
+    refusals=(ErrorCode.STARTING,),
     body=RequestSchema(EvaluationRequest, rules=transfer_rules),
     body_limit=PREFLIGHT_BODY_LIMIT,
     example=EVALUATION_REQUEST,
@@ -208,7 +207,6 @@ _DUE: Final = _operation(
     summary="The entities that are due to be screened again. It is due if it must be screened and never was, "
     "or if its last screening is older than its band's cadence. The bank reports no screening of counterparties.",
     answers={200: RescreenPage},
-    refusals=(ErrorCode.CURSOR_INVALID, ErrorCode.PROGRAM_NOT_FOUND),
     query=RequestSchema(RescreenQuery),
     answer_example={"data": [RESCREEN_DUE], "hasMore": False, "nextCursor": None},
     headers=("Link",),

@@ -108,7 +108,8 @@ _READ: Final = Operation(
     "entity the entity that uses most.",
     access=Access.BEARER,
     answers={200: Limits},
-    refusals=(ErrorCode.PROGRAM_NOT_FOUND, ErrorCode.UNAVAILABLE, ErrorCode.STARTING),
+    refusals=(ErrorCode.PROGRAM_NOT_FOUND,),
+    asks_owner=True,
     answer_example=LIMITS,
 )
 _HISTORY: Final = Operation(
@@ -117,12 +118,8 @@ _HISTORY: Final = Operation(
     summary="The changes of a program's caps that were approved, newest first.",
     access=Access.BEARER,
     answers={200: LimitHistoryPage},
-    refusals=(
-        ErrorCode.PROGRAM_NOT_FOUND,
-        ErrorCode.CURSOR_INVALID,
-        ErrorCode.UNAVAILABLE,
-        ErrorCode.STARTING,
-    ),
+    refusals=(ErrorCode.PROGRAM_NOT_FOUND,),
+    asks_owner=True,
     query=RequestSchema(LimitHistoryQuery),
     answer_example={"data": [CHANGED_LIMIT], "hasMore": False, "nextCursor": None},
     headers=("Link",),

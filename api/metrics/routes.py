@@ -9,7 +9,6 @@ from clearhold.api.http.request_schema import RequestSchema
 from clearhold.api.lists.handlers import answer_route
 from clearhold.api.lists.lists import moments_exist
 from clearhold.api.metrics.service import Metrics, MetricsHistoryQuery, MetricsPage, MetricsQuery, MetricsService
-from clearhold.features.core.errors import ErrorCode
 from clearhold.features.core.principal import KeyScope
 
 _TAG: Final = "metrics"
@@ -65,7 +64,7 @@ _READ: Final = _operation(
     "Of the last `days` UTC days, today included. Without programId: of all programs that the bank's events come from; "
     "for a test key, of the simulated ones.",
     answers={200: Metrics},
-    refusals=(ErrorCode.PROGRAM_NOT_FOUND, ErrorCode.STARTING, ErrorCode.UNAVAILABLE),
+    asks_owner=True,
     query=RequestSchema(MetricsQuery),
     answer_example=METRICS,
 )
@@ -74,7 +73,6 @@ _HISTORY: Final = _operation(
     summary="The metrics at the end of each day, newest first. "
     "Each covers the 30 UTC days up to its `to`. from and to bound the days that ended.",
     answers={200: MetricsPage},
-    refusals=(ErrorCode.CURSOR_INVALID, ErrorCode.PROGRAM_NOT_FOUND),
     query=RequestSchema(MetricsHistoryQuery, rules=moments_exist),
     answer_example={"data": [METRICS], "hasMore": False, "nextCursor": None},
     headers=("Link",),

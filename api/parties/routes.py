@@ -235,7 +235,7 @@ _ENTITY: Final = _operation(
     summary="One person or business of a program. It is UNVERIFIED while only transfers name it. "
     "400 if several programs have an entity of that id and programId names none of them.",
     answers={200: Entity},
-    refusals=(ErrorCode.PROGRAM_REQUIRED, ErrorCode.PROGRAM_NOT_FOUND, ErrorCode.ENTITY_NOT_FOUND),
+    refusals=(ErrorCode.PROGRAM_REQUIRED, ErrorCode.ENTITY_NOT_FOUND),
     answer_example=ENTITY,
     query=RequestSchema(PartyQuery),
 )
@@ -245,7 +245,7 @@ _COUNTERPARTY: Final = _operation(
     summary="The other side of a program's transfers, as the bank named it. "
     "400 if several programs have a counterparty of that id and programId names none of them.",
     answers={200: Counterparty},
-    refusals=(ErrorCode.PROGRAM_REQUIRED, ErrorCode.PROGRAM_NOT_FOUND, ErrorCode.COUNTERPARTY_NOT_FOUND),
+    refusals=(ErrorCode.PROGRAM_REQUIRED, ErrorCode.COUNTERPARTY_NOT_FOUND),
     answer_example=COUNTERPARTY,
     query=RequestSchema(PartyQuery),
 )

@@ -187,7 +187,6 @@ _LIST: Final = _operation(
     summary="The tenant's policies, newest first. The body of a version of the rules is empty here: `GET "
     '/api/policies/{id}` has it. A list of over 4 MiB, or of more than `limit`, continues at `Link: rel="next"`.',
     answers={200: tuple[Policy, ...], 304: None},
-    refusals=(ErrorCode.CURSOR_INVALID, ErrorCode.PROGRAM_NOT_FOUND),
     answer_example=[POLICY_EXAMPLE],
     query=RequestSchema(PoliciesQuery),
     headers=(ETAG, "Link"),
@@ -206,12 +205,7 @@ _CREATE: Final = _by_operator(
     "edited or removed. Versions of a kind are counted: policy-v2 follows policy-v1. Those with the prefixes "
     "autonomy, limits, rules and scorecard have separate routes.",
     answers={201: Policy},
-    refusals=(
-        ErrorCode.PROGRAM_NOT_FOUND,
-        ErrorCode.POLICY_VERSION_EXISTS,
-        ErrorCode.POLICY_VERSION_NOT_NEXT,
-        ErrorCode.TOO_MANY_POLICIES,
-    ),
+    refusals=(ErrorCode.POLICY_VERSION_EXISTS, ErrorCode.POLICY_VERSION_NOT_NEXT, ErrorCode.TOO_MANY_POLICIES),
     body=RequestSchema(NewPolicy, rules=policy_failures),
     example=NEW_POLICY,
     answer_example=POLICY_EXAMPLE | {"version": NEW_POLICY["version"], "body": NEW_POLICY["body"], "active": False},

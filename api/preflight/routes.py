@@ -91,11 +91,7 @@ _SUBMIT: Final = _operation(
     summary="Scores a proposed transfer before origination and records the answer.",
     rate=RateClass.PREFLIGHT,
     answers={201: Preflight, 200: Preflight},
-    refusals=(
-        ErrorCode.PROGRAM_NOT_FOUND,
-        ErrorCode.STARTING,
-        ErrorCode.CATCHING_UP,
-    ),
+    refusals=(ErrorCode.STARTING, ErrorCode.CATCHING_UP),
     body=RequestSchema(PreflightRequest, rules=preflight_rules),
     body_limit=PREFLIGHT_BODY_LIMIT,
     takes_deadline=True,
@@ -106,7 +102,8 @@ _READ: Final = _operation(
     id="getPreflight",
     summary="A recorded pre-flight with its request and, once it has landed, its transfer.",
     answers={200: PreflightDetail},
-    refusals=(ErrorCode.PREFLIGHT_NOT_FOUND, ErrorCode.STARTING, ErrorCode.UNAVAILABLE),
+    refusals=(ErrorCode.PREFLIGHT_NOT_FOUND,),
+    asks_owner=True,
     answer_example=PREFLIGHT_DETAIL,
 )
 
@@ -114,7 +111,6 @@ _STATS: Final = _operation(
     id="getPreflightStats",
     summary="Decisions of pre-flights, their latency, and their decisions compared with later labels.",
     answers={200: PreflightStats},
-    refusals=(ErrorCode.PROGRAM_NOT_FOUND,),
     query=RequestSchema(PreflightStatsQuery),
     answer_example=PREFLIGHT_STATS,
 )

@@ -123,7 +123,6 @@ _CHECKPOINTS: Final = _operation(
     id="listCheckpoints",
     summary="The signed checkpoints, those of every five minutes and those on request, newest first.",
     answers={200: CheckpointPage},
-    refusals=(ErrorCode.CURSOR_INVALID,),
     answer_example=CHECKPOINT_PAGE,
     query=RequestSchema(CheckpointsQuery),
     headers=("Link",),

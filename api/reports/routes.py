@@ -189,14 +189,8 @@ _ACTOR: Final = _operation(
     "History, transitions, alerts and dispositions are the newest 200 of the period, the first two oldest first. "
     "400 if several programs have an actor of that id and programId names none of them.",
     answers={200: ActorReport},
-    refusals=(
-        ErrorCode.PROGRAM_REQUIRED,
-        ErrorCode.PROGRAM_NOT_FOUND,
-        ErrorCode.ENTITY_NOT_FOUND,
-        ErrorCode.COUNTERPARTY_NOT_FOUND,
-        ErrorCode.UNAVAILABLE,
-        ErrorCode.STARTING,
-    ),
+    refusals=(ErrorCode.PROGRAM_REQUIRED, ErrorCode.ENTITY_NOT_FOUND, ErrorCode.COUNTERPARTY_NOT_FOUND),
+    asks_owner=True,
     answer_example=ACTOR_REPORT,
     query=RequestSchema(ActorQuery, rules=moments_exist),
 )
@@ -208,7 +202,8 @@ _PROGRAM: Final = _operation(
     "History has every snapshot of the period, or of more than 200 the last of each of 200 equal parts of it; "
     "transitions are the newest 200. current, kris and rank are those of the end of the period.",
     answers={200: ProgramReport},
-    refusals=(ErrorCode.PROGRAM_NOT_FOUND, ErrorCode.UNAVAILABLE, ErrorCode.STARTING),
+    refusals=(ErrorCode.PROGRAM_NOT_FOUND,),
+    asks_owner=True,
     answer_example=PROGRAM_REPORT,
     query=RequestSchema(ProgramReportQuery, rules=moments_exist),
 )
@@ -217,7 +212,8 @@ _WEEKLY: Final = _operation(
     summary="A program over an ISO week, Monday 00:00 UTC to the next. The current week may be asked for, one that has "
     "not begun is a 400. format html is the same as a page to read and to print.",
     answers={200: WeeklyReport},
-    refusals=(ErrorCode.PROGRAM_NOT_FOUND, ErrorCode.UNAVAILABLE, ErrorCode.STARTING),
+    refusals=(ErrorCode.PROGRAM_NOT_FOUND,),
+    asks_owner=True,
     answer_example=WEEKLY_REPORT,
     media=(JSON, _HTML_MEDIA),
     text_examples={_HTML_MEDIA: '<!doctype html><html lang="en">...</html>'},

@@ -111,7 +111,6 @@ _LIST: Final = _operation(
     "key sees the rules of its programs and those of the whole tenant; `programId` narrows to rules of that program. A "
     'list of over 4 MiB, or of more than `limit`, continues at `Link: rel="next"`.',
     answers={200: tuple[Rule, ...], 304: None},
-    refusals=(ErrorCode.CURSOR_INVALID, ErrorCode.PROGRAM_NOT_FOUND),
     answer_example=[RULE],
     query=RequestSchema(RulesQuery),
     headers=(ETAG, "Link"),
@@ -128,7 +127,6 @@ _VERSIONS: Final = _operation(
     summary="The versions of the rules in force, newest first. Each activation and pause writes one. After the newest "
     '100, `limit` or 4 MiB the list continues at `Link: rel="next"`.',
     answers={200: tuple[RulesVersion, ...], 304: None},
-    refusals=(ErrorCode.CURSOR_INVALID,),
     answer_example=[RULES_VERSION],
     query=RequestSchema(RulesVersionsQuery),
     headers=(ETAG, "Link"),
@@ -138,7 +136,7 @@ _CREATE: Final = _by_operator(
     summary="Writes a new rule, a draft. `programId` null is every program of the tenant. It has no effect before it "
     "is backtested (then live shadow counts it) and activated. Its id is never given to another rule.",
     answers={201: Rule},
-    refusals=(ErrorCode.PROGRAM_NOT_FOUND, ErrorCode.RULE_ID_TAKEN, ErrorCode.TOO_MANY_RULES),
+    refusals=(ErrorCode.RULE_ID_TAKEN, ErrorCode.TOO_MANY_RULES),
     body=RequestSchema(NewRule, rules=rule_failures),
     example=NEW_RULE,
     answer_example=RULE,
@@ -156,12 +154,7 @@ _REPLACE: Final = _by_operator(
     summary="Writes a rule again, which makes it a draft; `id` cannot change. The text in force stays in force until "
     "the next activation or a pause. If-Match names the ETag of the replaced rule.",
     answers={200: Rule},
-    refusals=(
-        ErrorCode.RULE_NOT_FOUND,
-        ErrorCode.PROGRAM_NOT_FOUND,
-        ErrorCode.RULE_ARCHIVED,
-        ErrorCode.RULE_CHANGED,
-    ),
+    refusals=(ErrorCode.RULE_NOT_FOUND, ErrorCode.RULE_ARCHIVED, ErrorCode.RULE_CHANGED),
     body=RequestSchema(WrittenRule, rules=rule_failures),
     needs_if_match=True,
     example=RULE,

@@ -128,7 +128,7 @@ _PROPOSE: Final = _by_operator(
     "approved, and is never edited: a change is a new card. Of signals whose points are "
     "not fitted at most 40 give points, and the card has all hard ones.",
     answers={201: ScorecardVersion},
-    refusals=(ErrorCode.PROGRAM_NOT_FOUND, ErrorCode.TOO_MANY_POLICIES),
+    refusals=(ErrorCode.TOO_MANY_POLICIES,),
     body=RequestSchema(NewScorecard, rules=card_failures),
     example=NEW_SCORECARD,
     answer_example=SCORECARD | {"inShadow": False, "reports": [], "card": CARD},
@@ -184,7 +184,6 @@ _ACTIVATE: Final = activation_operation(
     "Scored transfers keep their score until they are rescored.",
     refusals=(
         ErrorCode.SCORECARD_NOT_FOUND,
-        ErrorCode.PROGRAM_NOT_FOUND,
         ErrorCode.SCORECARD_NOT_REPORTED,
         ErrorCode.SCORECARD_IN_FORCE,
         ErrorCode.TOO_MANY_POLICIES,

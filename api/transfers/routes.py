@@ -101,13 +101,7 @@ _READ: Final = Operation(
     access=Access.BEARER,
     scope=KeyScope.ALERTS_READ,
     answers={200: Transfer},
-    refusals=(
-        ErrorCode.PROGRAM_REQUIRED,
-        ErrorCode.PROGRAM_NOT_FOUND,
-        ErrorCode.TRANSFER_NOT_FOUND,
-        ErrorCode.OBJECT_LOST,
-        ErrorCode.UNAVAILABLE,
-    ),
+    refusals=(ErrorCode.PROGRAM_REQUIRED, ErrorCode.TRANSFER_NOT_FOUND, ErrorCode.OBJECT_LOST, ErrorCode.UNAVAILABLE),
     answer_example=TRANSFER,
     query=RequestSchema(TransferQuery),
 )
