@@ -18,7 +18,7 @@ import duckdb
 import typer
 from rich.console import Console
 
-from clearhold.api.cli.options import check_data_dir, fail
+from clearhold.api.cli.options import AcceptLoss, AnyData, StoppedData, check_data_dir, fail
 from clearhold.api.settings import setting
 from clearhold.flows.lake.copying import copy_lake
 from clearhold.flows.rebuild import Rebuilt, committed_in
@@ -44,7 +44,7 @@ _FAILURES: Final = (StartupError, DamagedSegmentError, ConnectionError, OSError)
 
 
 def backup(
-    data: Annotated[Path, typer.Option(help="Data directory, of a service that runs or is stopped.", file_okay=False)],
+    data: AnyData,
     to: Annotated[Path, typer.Option(help="Folder for the backup: new or empty.", file_okay=False)],
     with_master_key: Annotated[  # noqa: FBT002 - a flag
         bool,
@@ -124,10 +124,8 @@ def _require_empty_redis() -> None:
 
 
 def rebuild(
-    data: Annotated[Path, typer.Option(help="Data directory of a stopped service.", file_okay=False)],
-    accept_loss: Annotated[  # noqa: FBT002 - a flag
-        bool, typer.Option("--accept-loss", help="Continue although log entries are lost; the record lists them.")
-    ] = False,
+    data: StoppedData,
+    accept_loss: AcceptLoss = False,  # noqa: FBT002 - a flag
 ) -> None:
     """Rebuild the database from the log (segments and Redis) and the chain files; the old database is set aside.
 
@@ -180,9 +178,7 @@ def rebuild_in(data_dir: DataDir, opened: ExitStack, *, accept_loss: bool) -> Re
         )
 
 
-def check(
-    data: Annotated[Path, typer.Option(help="Data directory of a stopped service.", file_okay=False)],
-) -> None:
+def check(data: StoppedData) -> None:
     """Print the contents of a data directory, whether its log, lake, database and record agree, and their ages."""
     check_data_dir(data)
     try:

@@ -6,7 +6,6 @@ Exit codes  of status: 0 current; 1 over a minute late, as when no service runs;
             (``--verify`` only)
 """
 
-from pathlib import Path
 from typing import Annotated, Final
 
 import msgspec
@@ -14,7 +13,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from clearhold.api.cli.options import check_data_dir, fail
+from clearhold.api.cli.options import AnyData, check_data_dir, fail
 from clearhold.store.analysts.session import LakeStatus, damaged_files, lake_status
 from clearhold.store.clock import SystemClock
 from clearhold.store.scheduling import run_aside
@@ -32,7 +31,7 @@ def register(app: typer.Typer) -> None:
 
 
 def status(
-    data: Annotated[Path, typer.Option(help="Data directory, of a service that runs or is stopped.", file_okay=False)],
+    data: AnyData,
     *,
     as_json: Annotated[bool, typer.Option("--json", help="Print the figures as one JSON object.")] = False,
     verify: Annotated[bool, typer.Option(help="Read every file, and compare it with its listed checksum.")] = False,

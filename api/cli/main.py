@@ -11,6 +11,7 @@ import typer
 from clearhold.api.app import serve as run_service
 from clearhold.api.areas import openapi_text
 from clearhold.api.cli import directory, explain, exports, lake, listen, replay, rules, sql
+from clearhold.api.cli.options import AcceptLoss
 from clearhold.api.settings import MOST_SCORERS, Settings
 from clearhold.api.telemetry.metrics import MOST_PROGRAMS
 from clearhold.calibrate import command as calibrate
@@ -96,9 +97,7 @@ def serve(
             max=MOST_SCORERS,
         ),
     ] = None,
-    accept_loss: Annotated[  # noqa: FBT002 - a flag
-        bool, typer.Option("--accept-loss", help="Continue although log entries are lost; the record lists them.")
-    ] = False,
+    accept_loss: AcceptLoss = False,  # noqa: FBT002 - a flag
 ) -> None:
     """Run the service: embedded Redis, scorers, DuckDB and API.
 

@@ -61,6 +61,11 @@ _URL: Final = typer.Option(
 )
 Url = Annotated[str, _URL]
 OptionalUrl = Annotated[str | None, _URL]
+StoppedData = Annotated[Path, typer.Option(help="Data directory of a stopped service.", file_okay=False)]
+AnyData = Annotated[Path, typer.Option(help="Data directory, of a service that runs or is stopped.", file_okay=False)]
+AcceptLoss = Annotated[
+    bool, typer.Option("--accept-loss", help="Continue although log entries are lost; the record lists them.")
+]
 Operator = Annotated[
     str, typer.Option(help="Your name for the log; used with an operator token.", callback=check_header)
 ]

@@ -31,7 +31,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from clearhold.api.cli.options import fail
+from clearhold.api.cli.options import AnyData, fail
 from clearhold.flows.running.own_python import import_environment, module_command
 from clearhold.store.analysts.session import AnalystSession, NoLakeError, QueryAnswer, QueryError
 from clearhold.store.data_dir import LAYOUT
@@ -195,7 +195,7 @@ def _obeyed(session: AnalystSession, line: str, form: Format) -> Format:
 
 
 def sql(
-    data: Annotated[Path, typer.Option(help="Data directory, of a service that runs or is stopped.", file_okay=False)],
+    data: AnyData,
     query: Annotated[str | None, typer.Argument(help="One query, or several with semicolons between them.")] = None,
     file: Annotated[
         Path | None, typer.Option("--file", "-f", help="Read the queries from a file.", exists=True, dir_okay=False)
