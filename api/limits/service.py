@@ -9,7 +9,6 @@ from collections.abc import Iterable, Mapping
 from typing import Annotated, Any, Final
 
 import msgspec
-from anyio import to_thread
 
 from clearhold.api.actions.schemas import Action
 from clearhold.api.actions.service import ActionService
@@ -36,7 +35,6 @@ from clearhold.features.core.money import parse_cents
 from clearhold.features.core.principal import Principal, Simulated
 from clearhold.features.core.vocabulary import about
 from clearhold.features.shard.questions import ReadLimits
-from clearhold.store.duck.alerts import Actions
 
 _KINDS: Final = frozenset(CapKind)
 CapCount = Annotated[int, msgspec.Meta(ge=0, le=MOST_CAP)]
@@ -219,14 +217,14 @@ class LimitService:
     def __init__(self, resources: Resources) -> None:
         stores = resources.stores
         self._programs, self._owner, self._clock = resources.programs, stores.owner, stores.clock
-        self._requests, self._actions = ActionService(resources), Actions(stores.database)
+        self._actions = ActionService(resources)
 
     async def request(
         self, principal: Principal, program_id: str, request: NewLimit, effect_id: str | None
     ) -> LimitAction:
         """The action that waits for a second approver; a repeated id returns the first one."""
         program = self._programs.read(principal, program_id)
-        action = await self._requests.request_change(
+        action = await self._actions.request_change(
             principal,
             ActionType.SET_LIMIT,
             program_id=program.id,
@@ -234,11 +232,8 @@ class LimitService:
             change=msgspec.to_builtins(change_requested(request)),
             effect_id=effect_id,
         )
-        stored = await to_thread.run_sync(self._actions.find, principal, action.id)
-        assert stored is not None, "an action that was requested has a row"
-        assert stored.row.change is not None, "an action of this type has a change"
-        change = change_of(msgspec.json.decode(stored.row.change))
-        return LimitAction(**msgspec.structs.asdict(action), limit=to_values(change))
+        assert action.change is not None, "an action of this type has a change"
+        return LimitAction(**msgspec.structs.asdict(action), limit=to_values(change_of(action.change)))
 
     async def read(self, principal: Principal, program_id: str) -> Limits:
         program, now = self._programs.read(principal, program_id), self._clock.now()
