@@ -159,8 +159,8 @@ class AgentService:
         page = stored[:limit]
         cursor = cursor_for(Place(0, page[-1].id, program.id), filters) if len(stored) > limit else None
         agents = await self._with_scores(program.id, page)
-        shown = [each for each in agents if query.band is None or each.band_name in query.band]
-        return ArrayPart(msgspec.json.encode(shown), cursor)
+        in_bands = [each for each in agents if query.band is None or each.band_name in query.band]
+        return ArrayPart(msgspec.json.encode(in_bands), cursor)
 
     async def read(self, principal: Principal, entity_id: str) -> Agent:
         program = self._program(principal)

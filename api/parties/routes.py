@@ -119,7 +119,7 @@ def to_counterparty(row: CounterpartyRow, *, raw: str) -> Counterparty:
     return to_answer(row, Counterparty, raw=masked_raw(raw.encode()), earlier_accounts=earlier)
 
 
-class Parties:
+class PartyFinder:
     """Finds the one party of an id, on the named program or on any within reach. For worker threads."""
 
     def __init__(self, resources: Resources) -> None:
@@ -175,7 +175,7 @@ def _only(rows: Sequence[Row], kind: ActorType, unknown: ErrorCode | None = None
 
 class PartyService:
     def __init__(self, resources: Resources) -> None:
-        self._programs, self._parties = resources.programs, Parties(resources)
+        self._programs, self._parties = resources.programs, PartyFinder(resources)
 
     async def entity(self, principal: Principal, entity_id: str, query: PartyQuery) -> Entity:
         return await to_thread.run_sync(self._entity, principal, entity_id, query)
@@ -190,8 +190,8 @@ class PartyService:
 
     def _counterparty(self, principal: Principal, counterparty_id: str, query: PartyQuery) -> Counterparty:
         row = self._parties.counterparty(principal, counterparty_id, query.program_id)
-        shown = to_counterparty(row, raw=self._parties.counterparties.last_raw(row))
-        return self._programs.marked(shown, row.program_id)
+        counterparty = to_counterparty(row, raw=self._parties.counterparties.last_raw(row))
+        return self._programs.marked(counterparty, row.program_id)
 
 
 ENTITY: Final[dict[str, Any]] = {

@@ -20,7 +20,7 @@ from clearhold.api.http.operation import Access, Operation, RateClass
 from clearhold.api.http.request_schema import RequestSchema
 from clearhold.api.lists.handlers import write_route
 from clearhold.api.lists.lists import to_answer
-from clearhold.api.parties.routes import Parties
+from clearhold.api.parties.routes import PartyFinder
 from clearhold.api.programs.routes import PROGRAM_ID
 from clearhold.api.proofs.token import (
     Fault,
@@ -64,7 +64,7 @@ class ProofService:
     def __init__(self, resources: Resources) -> None:
         stores = resources.stores
         self._programs, self._owner, self._clock = resources.programs, stores.owner, stores.clock
-        self._parties, self._keys, self._issuer = Parties(resources), stores.record.signing_keys, resources.issuer
+        self._parties, self._keys, self._issuer = PartyFinder(resources), stores.record.signing_keys, resources.issuer
 
     async def issue(self, principal: Principal, request: NewProof) -> Proof:
         actor = await self._score(principal, request)

@@ -13,7 +13,7 @@ from anyio import to_thread
 from clearhold.api.area import Resources
 from clearhold.api.kris.routes import indicators_of
 from clearhold.api.lists.lists import to_answer
-from clearhold.api.parties.routes import Parties
+from clearhold.api.parties.routes import PartyFinder
 from clearhold.api.reports.parts import (
     by_detector,
     current_at,
@@ -55,7 +55,11 @@ class ActorReports:
     def __init__(self, resources: Resources) -> None:
         stores, database = resources.stores, resources.stores.database
         self._programs, self._owner, self._clock = resources.programs, stores.owner, stores.clock
-        self._parties, self._actors, self._scores = Parties(resources), ReportActors(database), ReportScores(database)
+        self._parties, self._actors, self._scores = (
+            PartyFinder(resources),
+            ReportActors(database),
+            ReportScores(database),
+        )
         self._alerts, self._transfers = ReportAlerts(database), ReportTransfers(database)
 
     async def read(self, principal: Principal, actor_type: str, actor_id: str, query: ActorQuery) -> ActorReport:

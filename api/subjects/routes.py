@@ -20,7 +20,7 @@ from clearhold.api.http.request_schema import RequestSchema
 from clearhold.api.lists.exports import MEDIA_TYPES, Batches, ExportFormat
 from clearhold.api.lists.handlers import export_route
 from clearhold.api.lists.lists import raw_batches, to_answer
-from clearhold.api.parties.routes import ENTITY, Parties, PartyQuery
+from clearhold.api.parties.routes import ENTITY, PartyFinder, PartyQuery
 from clearhold.api.programs.routes import PROGRAM_ID, TENANT_ID
 from clearhold.api.record.service import policy_bodies
 from clearhold.features.core.errors import ErrorCode
@@ -54,7 +54,7 @@ LINES_A_BATCH: Final = 100
 class SubjectService:
     def __init__(self, resources: Resources) -> None:
         stores = resources.stores
-        self._parties, self._clock = Parties(resources), stores.clock
+        self._parties, self._clock = PartyFinder(resources), stores.clock
         self._reader = SubjectReader(
             stores.database,
             checkpoints=stores.record.checkpoints,
