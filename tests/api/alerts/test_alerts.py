@@ -210,6 +210,21 @@ def test_given_a_query_that_is_none_when_listed_or_exported_then_400(
     assert_refused(get(api, tenant, "/api/alerts/export", **query), 400, next(iter(query)))
 
 
+@pytest.mark.parametrize("query", [{}, {"status": "open"}, {"overdue": "true"}])
+def test_given_time_that_passes_between_two_pages_when_paged_on_then_the_cursor_still_holds(
+    api: RunningApp, tenant: dict[str, Any], program: dict[str, Any], query: dict[str, str]
+) -> None:
+    deliver(api, program, outgoing("acht_1", **ALERTING), outgoing("acht_2", **ALERTING))
+    api.clock.advance(1_000 * HOUR_US)
+
+    first = get(api, tenant, "/api/alerts", limit=1, **query).json()
+    api.clock.advance(HOUR_US)
+    second = get(api, tenant, "/api/alerts", limit=1, cursor=first["nextCursor"], **query)
+
+    assert second.status_code == 200, second.text
+    assert len({alert["id"] for alert in (*first["data"], *second.json()["data"])}) == 2
+
+
 def test_given_a_cursor_when_used_with_other_filters_then_400(
     api: RunningApp, tenant: dict[str, Any], program: dict[str, Any]
 ) -> None:
