@@ -80,16 +80,12 @@ def keyed_request(
 
     Method, path and body make the request. The query of a write can only confirm the tenant, and X-Operator may differ.
     """
-    path = _UUID.sub(_in_lower_case, scope["path"])  # Services read an id in upper case as the same one.
+    path = _UUID.sub(lambda uuid: uuid[0].lower(), scope["path"])  # Services read an id in upper case as the same one.
     place = (principal.tenant_id, principal.id, scope["method"], path, key.decode("ascii"))
     key_scope = sha256(msgspec.json.encode(place)).hexdigest()
     fingerprint = sha256(json.dumps(comparable(body)).encode()).hexdigest()
     effect_id = derived_id("effect", key_scope, fingerprint)
     return KeyedRequest(scope=key_scope, fingerprint=fingerprint, effect_id=effect_id, answer_by=answer_by)
-
-
-def _in_lower_case(uuid: re.Match[str]) -> str:
-    return uuid[0].lower()
 
 
 def comparable(value: Any) -> Any:

@@ -79,10 +79,6 @@ def indicators_of(row: KriSnapshotRow) -> dict[str, KriValue]:
     return {name.value: kris[name] for name in KriName if name in kris}
 
 
-def to_snapshot(row: KriSnapshotRow) -> KriSnapshot:
-    return to_answer(row, KriSnapshot, as_of=format_instant(row.as_of_at), kris=indicators_of(row))
-
-
 class KriService:
     """One for the process; belongs to the API's event loop."""
 
@@ -114,7 +110,8 @@ class KriService:
         return SnapshotTaken(snapshot_id=result.id)
 
     def _marked(self, row: KriSnapshotRow) -> KriSnapshot:
-        return self._programs.marked(to_snapshot(row), row.program_id)
+        snapshot = to_answer(row, KriSnapshot, as_of=format_instant(row.as_of_at), kris=indicators_of(row))
+        return self._programs.marked(snapshot, row.program_id)
 
 
 SNAPSHOT: Final[dict[str, Any]] = {

@@ -98,6 +98,7 @@ def document_of(app: Litestar, *, base_url: str, administration: bool = False) -
     tags = {operation.tag for _, _, operation in operations}
     schemes = {name: SECURITY_SCHEMES[name] for each in operations for way in SECURITY[each[2].access] for name in way}
     shared, components = with_components(paths)
+    queries = {schemas.name_of(each[2].query) for each in operations if each[2].query is not None}
     document = {
         "openapi": "3.1.0",
         "info": {
@@ -110,7 +111,7 @@ def document_of(app: Litestar, *, base_url: str, administration: bool = False) -
         "tags": [{"name": tag, "description": words} for tag, words in {**TAGS, **ADMIN_TAGS}.items() if tag in tags],
         "paths": shared,
         "components": {
-            "schemas": schemas.without(_queries(operations, schemas)),
+            "schemas": schemas.without(queries),  # They are shown as parameters only.
             "examples": {code: _error_example(code) for code in _codes(operations)},
             "securitySchemes": schemes,
             **components,
@@ -121,7 +122,7 @@ def document_of(app: Litestar, *, base_url: str, administration: bool = False) -
 
 def wire_path(path: str) -> str:
     """``/api/programs/{program_id}`` in the document's form: ``/api/programs/{programId}``."""
-    return _PATH_PARAMETER.sub(lambda match: "{" + _camel(match[1]) + "}", path)
+    return _PATH_PARAMETER.sub(lambda name: _UNDERSCORED.sub(lambda letter: letter[1].upper(), name[0]), path)
 
 
 def _operations(app: Litestar, *, administration: bool) -> Iterator[Described]:
@@ -133,11 +134,6 @@ def _operations(app: Litestar, *, administration: bool) -> Iterator[Described]:
             if operation is not None and (operation.access is Access.ADMIN) is administration:
                 for method in handler.http_methods:
                     yield wire_path(route.path_format), method.lower(), operation
-
-
-def _queries(operations: Iterable[Described], schemas: Schemas) -> set[str]:
-    """The types of queries, which the document shows as parameters only."""
-    return {schemas.name_of(operation.query) for _, _, operation in operations if operation.query is not None}
 
 
 def _codes(operations: Iterable[Described]) -> Iterator[ErrorCode]:
@@ -262,7 +258,3 @@ def _error_example(code: ErrorCode) -> dict[str, Any]:
 
 def _is_json(media_type: str) -> bool:
     return media_type == JSON or media_type.endswith("+json")
-
-
-def _camel(name: str) -> str:
-    return _UNDERSCORED.sub(lambda match: match[1].upper(), name)

@@ -188,10 +188,6 @@ def _parts_of(token: object) -> _Parts:
     return parts
 
 
-def _encoded(raw: bytes) -> str:
-    return base64.urlsafe_b64encode(raw).rstrip(b"=").decode()
-
-
 def _decoded(text: str) -> bytes:
     """Canonical base64url only: no padding, and no bits left over at the end."""
     if not _PART.fullmatch(text):
@@ -200,7 +196,7 @@ def _decoded(text: str) -> bytes:
         raw = base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))
     except binascii.Error:
         raise _UnreadableError from None
-    if _encoded(raw) != text:
+    if base64.urlsafe_b64encode(raw).rstrip(b"=").decode() != text:
         raise _UnreadableError
     return raw
 

@@ -36,6 +36,8 @@ from clearhold.store.record.checkpoints import CheckpointPlace, InclusionProof
 from clearhold.store.record.reading import ChainCheck, RecordFilter, RecordReader, Verification
 
 _ACTIONS: Final = "actions"
+"""The table that quotes the chain of actions; the others quote that of dispositions."""
+
 Seq = Annotated[int, msgspec.Meta(ge=0, le=999_999_999)]
 
 
@@ -166,10 +168,12 @@ def report_of(checks: Sequence[ChainCheck], rows: RowsCheck, chain: Chain | None
     """The report of one chain or both, with their states; the first break in the order of the chains."""
     reported = [check for check in checks if chain in {None, check.chain}]
     breaks = [check.broken_at for check in reported if check.broken_at is not None]
-    differences = [each for each in rows.differences if chain in {None, _quoted_by(each.table)}]
+    of_chain = [
+        each for each in rows.differences if chain is None or (each.table == _ACTIONS) is (chain is Chain.ACTIONS)
+    ]
     states = {check.chain: ChainState(ok=check.broken_at is None, checked=check.checked) for check in checks}
     return ChainReport(
-        ok=not breaks and not differences,
+        ok=not breaks and not of_chain,
         checked=sum(check.checked for check in reported),
         first_break_at=to_answer(breaks[0], ChainBreak) if breaks else None,
         chains=ChainStates(dispositions=states[Chain.DISPOSITIONS], actions=states[Chain.ACTIONS]),
@@ -179,11 +183,6 @@ def report_of(checks: Sequence[ChainCheck], rows: RowsCheck, chain: Chain | None
             differences=tuple(to_answer(each, RowDifference) for each in rows.differences),
         ),
     )
-
-
-def _quoted_by(table: str) -> Chain:
-    """The chain that the rows of a table quote."""
-    return Chain.ACTIONS if table == _ACTIONS else Chain.DISPOSITIONS
 
 
 def to_proof(proof: InclusionProof) -> RecordProof:

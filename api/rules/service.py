@@ -35,7 +35,7 @@ from clearhold.features.policy.bodies import PolicyVersion
 from clearhold.features.rules.backtest import not_in_shadow
 from clearhold.store.control.policies import number_of
 from clearhold.store.control.rule_registry import NOT_ACTIVE, RuleRegistry
-from clearhold.store.control.rules import StoredRule, reached_rules_in
+from clearhold.store.control.rules import reached_rules_in
 
 log = structlog.get_logger()
 
@@ -79,7 +79,12 @@ class RuleService:
             if (query.status is None or stored.rule.status in query.status)
             and (program_ids is None or stored.rule.program_id in program_ids)
         )
-        return array_part(listed, query, place=_place_of_rule, show=lambda stored: stored.rule)
+        return array_part(
+            listed,
+            query,
+            place=lambda stored: Place(stored.created_at, stored.rule.id, ""),
+            show=lambda stored: stored.rule,
+        )
 
     async def read(self, principal: Principal, rule_id: str) -> Rule:
         return self._registry.read(principal, rule_id).rule
@@ -238,10 +243,6 @@ def _figures(backtest: Backtest) -> dict[str, Any]:
 
 def _ids(programs: Iterable[Program]) -> tuple[str, ...]:
     return tuple(program.id for program in programs)
-
-
-def _place_of_rule(stored: StoredRule) -> Place:
-    return Place(stored.created_at, stored.rule.id, "")
 
 
 def _place_of_version(version: PolicyVersion) -> Place:
