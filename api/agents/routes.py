@@ -258,7 +258,6 @@ _LIST: Final = _operation(
     asks_owner=True,
     answer_example=[AGENT],
     query=RequestSchema(AgentsQuery),
-    headers=("Link",),
 )
 _READ: Final = _operation(
     id="getAgent",

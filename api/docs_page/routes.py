@@ -19,7 +19,7 @@ from litestar.response import Redirect
 from clearhold.api.area import Area
 from clearhold.api.html.page import document, source_of
 from clearhold.api.http.envelope import ApiRequest
-from clearhold.api.http.head import ETAG, IMMUTABLE, published
+from clearhold.api.http.head import IMMUTABLE, published
 from clearhold.api.http.operation import Access, Operation
 
 REDOC_SHA256: Final = "6beb5aea23b71d09122ee35de8f326e38aec050e774f3bfba1f34e5c36608986"
@@ -68,7 +68,7 @@ SCRIPT: Final = "text/javascript"
 _HTML_MEDIA: Final = f"{HTML}; charset=utf-8"
 _SCRIPT_MEDIA: Final = f"{SCRIPT}; charset=utf-8"
 _operation: Final = partial(Operation, tag="operations", access=Access.PUBLIC)
-_published: Final = partial(_operation, answers={200: str, 304: None}, headers=(ETAG, "Cache-Control"))
+_published: Final = partial(_operation, answers={200: str, 304: None}, headers=("Cache-Control",))
 _DOCS: Final = _published(
     id="getDocs",
     summary="This document as a page for people.",

@@ -5,6 +5,7 @@ from enum import StrEnum
 from typing import Any, Final
 
 import msgspec
+from litestar.status_codes import HTTP_304_NOT_MODIFIED
 
 from clearhold.api.http.error_table import ERRORS
 from clearhold.api.http.request_schema import RequestSchema
@@ -92,13 +93,23 @@ class Operation(msgspec.Struct, frozen=True, kw_only=True):
     example: Any = None  # of the request body, unless it is raw
     answer_example: Any = None  # of the first 2xx answer, as JSON
     text_examples: Mapping[str, str] = NO_TEXTS  # of it in other media
-    headers: tuple[str, ...] = ()  # further response headers of its 2xx answers
+    headers: tuple[str, ...] = ()  # further response headers of its 2xx answers, beside an ETag and the link of a list
     media: tuple[str, ...] = (JSON,)  # of its 2xx answers; anything but JSON is described as text
     shown_once: tuple[str, ...] = ()  # fields of its answer that no stored answer may hold
 
     @property
     def reads_body(self) -> bool:
         return self.raw_body is not None or self.body is not None
+
+    @property
+    def shown_headers(self) -> tuple[str, ...]:
+        """The further response headers of its 2xx answers: with an ETag where a 304 can follow, and a list's link."""
+        is_list = self.query is not None and "cursor" in self.query.properties
+        return (
+            *(("ETag",) if HTTP_304_NOT_MODIFIED in self.answers else ()),
+            *self.headers,
+            *(("Link",) if is_list else ()),
+        )
 
     @property
     def as_opt(self) -> dict[str, Any]:

@@ -209,7 +209,6 @@ _DUE: Final = _operation(
     answers={200: RescreenPage},
     query=RequestSchema(RescreenQuery),
     answer_example={"data": [RESCREEN_DUE], "hasMore": False, "nextCursor": None},
-    headers=("Link",),
 )
 
 

@@ -122,7 +122,6 @@ _HISTORY: Final = Operation(
     asks_owner=True,
     query=RequestSchema(LimitHistoryQuery),
     answer_example={"data": [CHANGED_LIMIT], "hasMore": False, "nextCursor": None},
-    headers=("Link",),
 )
 
 

@@ -58,7 +58,6 @@ def list_operation(
         answers={200: page},
         answer_example={"data": [example], "hasMore": False, "nextCursor": None},
         query=RequestSchema(query, rules=moments_exist),
-        headers=("Link",),
     )
 
 

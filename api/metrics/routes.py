@@ -75,7 +75,6 @@ _HISTORY: Final = _operation(
     answers={200: MetricsPage},
     query=RequestSchema(MetricsHistoryQuery, rules=moments_exist),
     answer_example={"data": [METRICS], "hasMore": False, "nextCursor": None},
-    headers=("Link",),
 )
 
 

@@ -14,7 +14,6 @@ import msgspec
 
 from clearhold.api.actions.routes import activation_operation
 from clearhold.api.area import Area
-from clearhold.api.http.head import ETAG
 from clearhold.api.http.operation import Access, Operation
 from clearhold.api.http.request_schema import RequestSchema
 from clearhold.api.http.validation import Failure, country_failures, failures_of
@@ -189,7 +188,6 @@ _LIST: Final = _operation(
     answers={200: tuple[Policy, ...], 304: None},
     answer_example=[POLICY_EXAMPLE],
     query=RequestSchema(PoliciesQuery),
-    headers=(ETAG, "Link"),
 )
 _READ: Final = _operation(
     id="getPolicy",
@@ -197,7 +195,6 @@ _READ: Final = _operation(
     answers={200: Policy, 304: None},
     refusals=(ErrorCode.POLICY_NOT_FOUND,),
     answer_example=POLICY_EXAMPLE,
-    headers=(ETAG,),
 )
 _CREATE: Final = _by_operator(
     id="createPolicy",

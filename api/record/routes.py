@@ -125,7 +125,6 @@ _CHECKPOINTS: Final = _operation(
     answers={200: CheckpointPage},
     answer_example=CHECKPOINT_PAGE,
     query=RequestSchema(CheckpointsQuery),
-    headers=("Link",),
 )
 _PROOF: Final = _operation(
     id="proveRecord",

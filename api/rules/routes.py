@@ -113,14 +113,12 @@ _LIST: Final = _operation(
     answers={200: tuple[Rule, ...], 304: None},
     answer_example=[RULE],
     query=RequestSchema(RulesQuery),
-    headers=(ETAG, "Link"),
 )
 _FIELDS: Final = _operation(
     id="listRuleFields",
     summary="The fields that conditions may name, each with its type and its operations.",
     answers={200: RuleFields, 304: None},
     answer_example={"fields": [{"field": "rail", "type": "word", "ops": ["eq", "in"]}], "ops": ["eq", "in"]},
-    headers=(ETAG,),
 )
 _VERSIONS: Final = _operation(
     id="listRulesVersions",
@@ -129,7 +127,6 @@ _VERSIONS: Final = _operation(
     answers={200: tuple[RulesVersion, ...], 304: None},
     answer_example=[RULES_VERSION],
     query=RequestSchema(RulesVersionsQuery),
-    headers=(ETAG, "Link"),
 )
 _CREATE: Final = _by_operator(
     id="createRule",
@@ -147,7 +144,6 @@ _READ: Final = _operation(
     answers={200: Rule, 304: None},
     refusals=(ErrorCode.RULE_NOT_FOUND,),
     answer_example=RULE,
-    headers=(ETAG,),
 )
 _REPLACE: Final = _by_operator(
     id="replaceRule",

@@ -8,7 +8,6 @@ from litestar import delete
 
 from clearhold.api.actions.routes import activation_operation
 from clearhold.api.area import Area
-from clearhold.api.http.head import ETAG
 from clearhold.api.http.operation import Access, Operation
 from clearhold.api.http.request_schema import RequestSchema
 from clearhold.api.lists.handlers import answer_route, list_route, read_route, write_route
@@ -112,7 +111,6 @@ _LIST: Final = _operation(
     summary="The tenant's scorecards, newest first, and the default one, trs-v1, last. Cards are left out.",
     answers={200: tuple[ScorecardVersion, ...], 304: None},
     answer_example=[SCORECARD],
-    headers=(ETAG,),
 )
 _READ: Final = _operation(
     id="getScorecard",
@@ -120,7 +118,6 @@ _READ: Final = _operation(
     answers={200: ScorecardVersion, 304: None},
     refusals=(ErrorCode.SCORECARD_NOT_FOUND,),
     answer_example=SCORECARD | {"card": CARD},
-    headers=(ETAG,),
 )
 _PROPOSE: Final = _by_operator(
     id="proposeScorecard",

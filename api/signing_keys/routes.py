@@ -17,7 +17,7 @@ from litestar.di import NamedDependency
 
 from clearhold.api.area import Area, Resources
 from clearhold.api.http.envelope import ApiRequest
-from clearhold.api.http.head import ETAG, published
+from clearhold.api.http.head import published
 from clearhold.api.http.operation import Access, Operation
 from clearhold.api.http.request_schema import RequestSchema
 from clearhold.api.lists.handlers import answer_route, write_route
@@ -133,7 +133,7 @@ _JWKS: Final = Operation(
             }
         ]
     },
-    headers=(ETAG, "Cache-Control"),
+    headers=("Cache-Control",),
     media=(JWKS,),
 )
 

@@ -11,7 +11,7 @@ from msgspec import UNSET, UnsetType
 
 from clearhold.api.area import Area
 from clearhold.api.http.envelope import ApiRequest, ErrorEnvelope, request_id
-from clearhold.api.http.head import ETAG, published
+from clearhold.api.http.head import published
 from clearhold.api.http.operation import JSON, Access, Operation
 from clearhold.api.telemetry.readiness import DOWN, READY, Readiness, ReadinessReport, Replay
 from clearhold.features.core.errors import ErrorCode
@@ -52,7 +52,7 @@ _DOCUMENT: Final = _operation(
     id="getOpenApi",
     summary="This document.",
     answers={200: dict[str, Any], 304: None},
-    headers=(ETAG, "Cache-Control"),
+    headers=("Cache-Control",),
 )
 
 
