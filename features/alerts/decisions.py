@@ -333,7 +333,8 @@ def _targets(program: ProgramState, alert: AlertState) -> Iterator[tuple[str, st
 def _concerns(
     program: ProgramState, alert: AlertState, rests_on: frozenset[str], target_type: str, target_id: str
 ) -> bool:
-    """Whether the target is an account of the alert's entity, or a transfer that the evidence rests on.
+    """Whether the target is an account of the alert's entity, a transfer of the alert whose id it no longer has, or one
+    that the evidence rests on.
 
     The evidence names the entry that delivered a transfer: the newest one, or the one that scored it.
     """
@@ -343,7 +344,9 @@ def _concerns(
     if transfer is None:
         return False
     record = transfer.record
-    return not rests_on.isdisjoint((str(record.raw_offset), str(record.scored_offset)))
+    return transfer.row_index in alert.rows or not rests_on.isdisjoint(
+        (str(record.raw_offset), str(record.scored_offset))
+    )
 
 
 def _account(account_id: str) -> Iterator[tuple[str, str]]:

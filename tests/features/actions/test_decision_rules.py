@@ -282,3 +282,18 @@ def test_given_a_state_that_was_dumped_then_executed_actions_are_still_known() -
 
     assert action.id in (story.dispositions(alert)[0].warnings or "")
     assert len([row for row in story.story.all(EntryResultRow) if row.kind == "decision"]) == 1
+
+
+@pytest.mark.parametrize("place", [0, 1, 12])
+def test_given_an_action_on_any_of_many_transfers_of_an_alert_when_it_is_escalated_then_the_decision_warns(
+    place: int,
+) -> None:
+    story = HeldStory()
+    transfers = [story.wire() for _ in range(24)]
+    shared = next(alert for alert in story.alerts("held") if alert.detector == "kyc_denied_moving")
+    action = story.clear(transfers[place])
+
+    assert story.decide(shared, "escalate") == "made"
+
+    (disposition,) = story.dispositions(shared)
+    assert [each["actionId"] for each in msgspec.json.decode(disposition.warnings or "[]")] == [action.id]
