@@ -32,52 +32,53 @@ class BankEvent(msgspec.Struct, frozen=True, gc=False):
 class BankObject(msgspec.Struct, frozen=True, gc=False):
     """All fields that any transfer object may carry, with the types they should have; None where absent.
 
-    Nested objects stay untrusted until they are read. ``decode_object`` makes one out of any JSON object.
+    Nested objects stay untrusted until they are read. ``decode_object`` makes one out of any JSON object. The usual
+    fields come first, in the order in which the bank sends them: the decoder then finds each of them at once.
     """
 
     id: Text | None = None
-    type: Text | None = None
+    status: Text | None = None
     amount: WholeCents | None = None
+    is_incoming: bool | None = None
     currency_code: Text | None = None
+    bank_account_id: Text | None = None
+    entity_id: Text | None = None
+    counterparty_id: Text | None = None
+    initiated_at: str | None = None
+    returned_at: str | None = None
+    type: Text | None = None
+    entry_class_code: Text | None = None
+    company_name: str | None = None
+    receiver_name: str | None = None
+    odfi_routing_number: Text | None = None
+    originator_name: str | None = None
+    originator_account_number: str | None = None
+    beneficiary_name: str | None = None
+    beneficiary_account_number: str | None = None
+    creditor_agent_routing_number: Text | None = None
+    sender_bank_account_id: Text | None = None
+    receiver_bank_account_id: Text | None = None
+    card_id: Text | None = None
+    decision_reason: Text | None = None
+    merchant: Any = None
+    effective_on: str | None = None
+    return_details: Any = None
+    created_at: str | None = None
+    updated_at: str | None = None
     settled_amount: WholeCents | None = None
     settled_currency_code: Text | None = None
     instructed_amount: WholeCents | None = None
     instructed_currency_code: Text | None = None
-    status: Text | None = None
-    is_incoming: bool | None = None
-    bank_account_id: Text | None = None
-    counterparty_id: Text | None = None
-    entity_id: Text | None = None
-    entry_class_code: Text | None = None
     sec_code: Text | None = None
-    company_name: str | None = None
-    receiver_name: str | None = None
-    odfi_routing_number: Text | None = None
-    effective_on: str | None = None
     settlement_date: str | None = None
-    created_at: str | None = None
-    initiated_at: str | None = None
-    updated_at: str | None = None
-    returned_at: str | None = None
-    return_details: Any = None
     counterparty: Any = None
-    originator_name: str | None = None
-    originator_account_number: str | None = None
     originator_address: Any = None
-    beneficiary_name: str | None = None
-    beneficiary_account_number: str | None = None
     beneficiary_address: Any = None
-    creditor_agent_routing_number: Text | None = None
     wire: Any = None
-    sender_bank_account_id: Text | None = None
-    receiver_bank_account_id: Text | None = None
     deposited_amount: WholeCents | None = None
     positive_pay_amount: WholeCents | None = None
     payee_name: str | None = None
-    merchant: Any = None
     category: Any = None
-    card_id: Text | None = None
-    decision_reason: Text | None = None
     processor_reason: Text | None = None
 
 

@@ -249,7 +249,7 @@ class CounterpartyBook:
 
     def _looking_like(self, name: str) -> list[KnownCounterparty]:
         """The counterparties of that name, and those with a name that differs only by letters that look alike."""
-        key, look = name_key(name), look_key(name)
+        key, look = _keys(name)
         written_so = () if look == key else self._by_name.get(look)
         return [self.all[index] for index in (*self._by_name.get(key), *written_so, *self._by_look.get(look))]
 
@@ -291,8 +291,14 @@ def _name_keys(name: str | None) -> tuple[str | None, str | None]:
     """The key of the name, and that of its look where it is a different one."""
     if not name:
         return None, None
-    key, look = name_key(name), look_key(name)
+    key, look = _keys(name)
     return key, None if look == key else look
+
+
+def _keys(name: str) -> tuple[str, str]:
+    """The key of a name, and that of its look."""
+    key = name_key(name)
+    return key, key if name.isascii() else look_key(name)
 
 
 def _unlisted_id(name: str, routing: str | None, last4: str | None) -> str:

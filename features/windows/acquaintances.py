@@ -70,7 +70,7 @@ class Acquaintances:
         """Record a transfer that moved money when first seen."""
         if is_rare:
             self.rare.add_edge(at, row, NOBODY)
-        if NOBODY not in (payer, payee) and self._first(payer, payee) is None:
+        if NOBODY not in (payer, payee):
             self._remember(payer, payee, (at, row))
 
     def merge_node(self, old: int, new: int, *, paid: set[int], payers: set[int]) -> None:
@@ -101,14 +101,17 @@ class Acquaintances:
         return first
 
     def _remember(self, payer: int, payee: int, first: tuple[int, int]) -> None:
+        """Store the first meeting of a pair that has none."""
         key, number = self._key_and_number(payer, payee)
         if number is None:
             self._numbers.enter(key, len(self._at))
             self._last_lookup = _NO_LOOKUP
             self._at.append(first[0])
             self._rows.append(first[1])
-        else:
+        elif self._rows[number] == _FORGOTTEN:
             self._at[number], self._rows[number] = first
+        else:
+            return
         self._of_payer.add(payer, first[0])
         self._of_payee.add(payee, first[0])
 
