@@ -123,7 +123,7 @@ def _released_by(program: ProgramState, action: ActionEntry | ActionState) -> It
     for alert in program.alerts.held_alerts():
         if alert.id == action.alert_id or (
             row is not None
-            and (row in alert.rows or action.target_id in alert.transfers)
+            and (alert.has_older(row) or action.target_id in alert.transfers)
             and not _is_held_by_another(program, alert, row)
         ):
             yield alert
@@ -134,7 +134,7 @@ def _is_held_by_another(program: ProgramState, alert: AlertState, cleared: int) 
     does the alert have the ids.
     """
     rows = {program.transfers.row_of(each): each for each in alert.transfers}
-    in_hold = {row for row in (*rows, *alert.rows) if _is_in_hold(program, row)}
+    in_hold = {row for row in (*rows, *alert.older()) if _is_in_hold(program, row)}
     in_hold.discard(cleared)
     if any(not _is_cleared(program, rows[row]) for row in in_hold & rows.keys()):
         return True

@@ -164,7 +164,7 @@ def appeal(program: ProgramState, entry: AppealEntry, position: EntryPosition, e
     emit(alert_row(program, alert, position))
     emit(body)
     named = (known for known in map(program.transfers.row_of, alert.transfers) if known is not None)
-    for of_transfer in alert_transfer_rows(program, alert, (*named, *alert.rows), position):
+    for of_transfer in alert_transfer_rows(program, alert, (*named, *alert.older()), position):
         emit(of_transfer)
     settle_clearings(program, position, emit)
     kind = ResultKind.APPEAL
@@ -333,20 +333,16 @@ def _targets(program: ProgramState, alert: AlertState) -> Iterator[tuple[str, st
 def _concerns(
     program: ProgramState, alert: AlertState, rests_on: frozenset[str], target_type: str, target_id: str
 ) -> bool:
-    """Whether the target is an account of the alert's entity, a transfer of the alert whose id it no longer has, or one
-    that the evidence rests on.
-
-    The evidence names the entry that delivered a transfer: the newest one, or the one that scored it.
+    """Whether the target is an account of the alert's entity, an older transfer of the alert, or one that the evidence
+    rests on, which names the entry that delivered it: the newest one, or the one that scored it.
     """
     if target_type in _ACCOUNTS:
         return alert.subject_type is SubjectType.ENTITY and program.accounts.owner_of(target_id) == alert.subject_id
     transfer = StoredTransfer.find(program, target_id) if target_type == "transfer" else None
     if transfer is None:
         return False
-    record = transfer.record
-    return transfer.row_index in alert.rows or not rests_on.isdisjoint(
-        (str(record.raw_offset), str(record.scored_offset))
-    )
+    offsets = transfer.record.raw_offset, transfer.record.scored_offset
+    return alert.has_older(transfer.row_index) or not rests_on.isdisjoint(map(str, offsets))
 
 
 def _account(account_id: str) -> Iterator[tuple[str, str]]:
