@@ -23,7 +23,6 @@ from clearhold.features.webhooks.payloads import (
     ActionApproved,
     ActionCreated,
     AlertOpened,
-    Data,
     DispositionSigned,
     EventType,
     KriSnapshotTaken,
@@ -204,7 +203,7 @@ _PREFLIGHT: Final = _TRANSFER | {
 _DISPOSITION: Final = DISPOSITION | {"dispositionId": DISPOSITION["id"], "decidedByKind": "person"}
 _ACTION: Final = APPROVED_ACTION | {"actionId": APPROVED_ACTION["id"], "status": "requested"}
 
-_DATA: Final[dict[EventType, Data]] = {
+_DATA: Final[dict[EventType, msgspec.Struct]] = {
     EventType.ALERT_OPENED: AlertOpened(
         alert_id=ALERT_ID,
         detector="structuring_pattern",
@@ -257,7 +256,7 @@ _DATA: Final[dict[EventType, Data]] = {
 }
 
 
-def _example(event: EventType, data: Data) -> WebhookPayload:
+def _example(event: EventType, data: msgspec.Struct) -> WebhookPayload:
     at = parse_instant(_AT)
     assert at is not None, "the example's instant is one"
     cause = WEBHOOK_EVENT_IDS.id_of(f"{event}/example")

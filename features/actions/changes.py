@@ -40,9 +40,9 @@ def needs_second_person(
     return alert.hard and decision in CLOSING and policy.hard_needs_second_person is True
 
 
-def objection_to_decision(program: ProgramState, entry: ActionEntry, _position: EntryPosition) -> EntryResult | None:
-    """Objects while a different decision on the alert waits."""
-    waiting = program.actions.waiting(ActionType.DECIDE_ALERT)
+def objection_if_waiting(program: ProgramState, entry: ActionEntry, _position: EntryPosition) -> EntryResult | None:
+    """Objects while an action of the type waits on the target: another decision, or a version under activation."""
+    waiting = program.actions.waiting(entry.type)
     return EntryResult.PENDING if any(action.target_id == entry.target_id for action in waiting) else None
 
 
@@ -157,11 +157,9 @@ def _is_in_hold(program: ProgramState, row: int | None) -> bool:
 def objection_to_activation(program: ProgramState, entry: ActionEntry, position: EntryPosition) -> EntryResult | None:
     """Objects when the version is in force already, or waits for its approver."""
     version = str((entry.change or {}).get("version", ""))
-    waiting = program.actions.waiting(ActionType.ACTIVATE_POLICY)
-    if any(action.target_id == entry.target_id for action in waiting):
-        return EntryResult.PENDING
     current = program.policies.in_force(prefix_of(version), position.appended_at)
-    return EntryResult.IN_FORCE if current is not None and current.version == version else None
+    is_in_force = current is not None and current.version == version
+    return objection_if_waiting(program, entry, position) or (EntryResult.IN_FORCE if is_in_force else None)
 
 
 def objection_to_rule_change(program: ProgramState, entry: ActionEntry, _position: EntryPosition) -> EntryResult | None:
@@ -170,12 +168,6 @@ def objection_to_rule_change(program: ProgramState, entry: ActionEntry, _positio
         if action.target_id == entry.target_id and _sha256_in(action.change) == _sha256_in(entry.change):
             return EntryResult.PENDING
     return None
-
-
-def objection_to_scorecard(program: ProgramState, entry: ActionEntry, _position: EntryPosition) -> EntryResult | None:
-    """Objects when the activation of the same version is under way; a version is one card for good."""
-    waiting = program.actions.waiting(entry.type)
-    return EntryResult.PENDING if any(action.target_id == entry.target_id for action in waiting) else None
 
 
 def _sha256_in(change: dict[str, Any] | None) -> str:
@@ -212,7 +204,7 @@ CHANGES: Final[Mapping[ActionType, Change]] = {
         autonomy.objection, autonomy.apply, recorded=autonomy.recorded, needs_second=autonomy.needs_second
     ),
     ActionType.SET_LIMIT: Change(set_limit.objection, set_limit.apply, recorded=set_limit.recorded),
-    ActionType.DECIDE_ALERT: Change(objection_to_decision, sign_pending),
+    ActionType.DECIDE_ALERT: Change(objection_if_waiting, sign_pending),
 }
 """Changes that are made with the entry of the approval."""
 
@@ -220,7 +212,7 @@ OBJECTIONS: Final[Mapping[ActionType, Callable[[ProgramState, ActionEntry, Entry
     ActionType.ACTIVATE_POLICY: objection_to_activation,
     ActionType.ACTIVATE_RULE: objection_to_rule_change,
     ActionType.PAUSE_RULE: objection_to_rule_change,
-    ActionType.ACTIVATE_SCORECARD: objection_to_scorecard,
+    ActionType.ACTIVATE_SCORECARD: objection_if_waiting,
     ActionType.CLEAR_HOLD: objection_to_clearing,
 }
 """Objections to actions that are carried out outside of the program: by the executor, or at the bank."""

@@ -14,7 +14,7 @@ from typing import Final
 
 import msgspec
 
-from clearhold.features.alerts.evidence import appeal_evidence, text_of, with_totals
+from clearhold.features.alerts.evidence import appeal_evidence, with_totals
 from clearhold.features.alerts.evidence_bodies import AppealedAlert, Escalation, Recommendation
 from clearhold.features.alerts.rows import (
     SignedDecision,
@@ -25,6 +25,7 @@ from clearhold.features.alerts.rows import (
     disposition_rows,
     result_row,
 )
+from clearhold.features.core.canonical import json_text
 from clearhold.features.core.entries.actions import ActionType
 from clearhold.features.core.entries.commands import (
     AppealEntry,
@@ -78,13 +79,6 @@ _STOPPED: Final = (
     ActionType.SUSPEND_CARD_ACCOUNT,
 )
 _LET_GO: Final = (ActionType.CLEAR_HOLD,)
-_AGAINST: Final[Mapping[AlertDecision, tuple[ActionType, ...]]] = {
-    AlertDecision.CLOSE: _STOPPED,
-    AlertDecision.NO_ACTION: _STOPPED,
-    AlertDecision.RELEASE: _STOPPED,
-    AlertDecision.HOLD: _LET_GO,
-    AlertDecision.ESCALATE: _LET_GO,
-}
 _ACCOUNTS: Final = ("account", "card_account")
 
 
@@ -156,7 +150,7 @@ def appeal(program: ProgramState, entry: AppealEntry, position: EntryPosition, e
     against = AppealedAlert(alert_id=old.id, status=old.status, reason=entry.reason, by=signer(entry.operator))
     evidence = appeal_evidence(old, against, policies, auto_hold=alert.status is AlertStatus.HELD)
     about = f"{old.detector} on {old.subject_type} {old.subject_id}"
-    book.set_texts(alert, (f"Appeal of alert {old.id}: {about}.", text_of(evidence), None))
+    book.set_texts(alert, (f"Appeal of alert {old.id}: {about}.", json_text(evidence), None))
     body = alert_body_row(program, alert, evidence, None, position)
     book.put(alert)
     program.clearings.decide(_rows_of(program, alert), waited=False, waits=True, by_person=False)
@@ -214,13 +208,13 @@ def sign(
 ) -> None:
     """Sign a decision that the alert's status allows; ``action_id`` is the action that it follows from."""
     policies, at = policy_in_force(program, position.appended_at), min(entry.at, position.appended_at)
-    decided_by = signer(entry.operator)
+    decided_by, draft = signer(entry.operator), alert.recommendation
     signed = SignedDecision(
         id=entry.id,
         decided_by=decided_by,
         decision=entry.decision,
         narrative=entry.narrative,
-        overturns_draft=_overturns(alert.recommendation, entry.decision),
+        overturns_draft=None if draft is None else _RECOMMENDED_FOR[BECOMES[entry.decision]] != draft,
         policy_version=policies.policy.version,
         policy_sha256=policies.sha256,
         at=at,
@@ -257,11 +251,6 @@ def signer(operator: str) -> str:
     return operator if is_key_operator(operator) else f"operator:{operator}"
 
 
-def _overturns(recommendation: str | None, decision: AlertDecision) -> bool | None:
-    """Whether the decision contradicts the draft; None without a draft."""
-    return None if recommendation is None else _RECOMMENDED_FOR[BECOMES[decision]] != recommendation
-
-
 def _tally(program: ProgramState, alert: AlertState, entry: DecisionEntry, signed: SignedDecision) -> None:
     """Count the decision of a person; the first one on an alert also with the alert's waiting time."""
     if entry.operator_kind is not OperatorKind.PERSON:
@@ -293,20 +282,14 @@ def warnings_of(program: ProgramState, alert: AlertState, decision: AlertDecisio
     """One for each executed action that the decision contradicts, the newest of each type and target."""
     if not program.actions.has_executed:
         return ()
-    return tuple(
-        DecisionWarning(
-            action_id=action_id,
-            type=action_type,
-            target_type=target_type,
-            target_id=target_id,
-            sentence=_SENTENCE.format(
-                action_id=action_id, type=action_type, target_type=target_type, target_id=target_id
-            ),
-        )
+    against = _STOPPED if decision in CLOSING else _LET_GO
+    contradicted = (
+        {"action_id": action_id, "type": action_type, "target_type": target_type, "target_id": target_id}
         for target_type, target_id in sorted(set(_targets(program, alert)))
         for action_type, action_id in sorted(program.actions.executed_on(target_type, target_id).items())
-        if action_type in _AGAINST[decision]
+        if action_type in against
     )
+    return tuple(DecisionWarning(**each, sentence=_SENTENCE.format(**each)) for each in contradicted)
 
 
 def _targets(program: ProgramState, alert: AlertState) -> Iterator[tuple[str, str]]:

@@ -26,7 +26,7 @@ from clearhold.features.catalogue.vector import FEATURE_VERSION, FEATURES, NAME_
 from clearhold.features.core.canonical import json_text
 from clearhold.features.core.instants import format_instant
 from clearhold.features.core.money import USD, money_in
-from clearhold.features.core.vocabulary import Reason, SubjectType
+from clearhold.features.core.vocabulary import SubjectType
 from clearhold.features.detectors.detector import DetectionContext, Finding, SupportingTransfers
 from clearhold.features.detectors.supporting import FOLLOW_MONEY, actor_ids_of
 from clearhold.features.policy.in_force import InForce
@@ -76,7 +76,7 @@ def evidence_of(
         features=_features(context, finding),
         thresholds=shown_figures(finding.detector.thresholds),
         reasons=finding.reasons,
-        score_reasons=_score_reasons(context, alert),
+        score_reasons=() if alert.subject_type is SubjectType.PROGRAM else score.reasons,
         amount_cents=str(transfer.record.amount),
         currency=context.program.strings.text(transfer.record.currency) or "USD",
         rests_on=tuple(map(str, context.program.transfers.raw_offsets(resting.rows))),
@@ -160,7 +160,7 @@ def with_totals(
         evidence["escalation"] = msgspec.to_builtins(escalation)
     if route_reason is not None:
         evidence["routeReason"] = route_reason.value
-    return text_of(evidence)
+    return json_text(evidence)
 
 
 def appeal_evidence(old: AlertState, against: AppealedAlert, policies: InForce, *, auto_hold: bool) -> AppealEvidence:
@@ -172,10 +172,6 @@ def appeal_evidence(old: AlertState, against: AppealedAlert, policies: InForce, 
         clock_version=policies.clock_version,
         appeal=against,
     )
-
-
-def text_of(evidence: object) -> str:
-    return json_text(evidence)
 
 
 def subject_key(finding: Finding) -> str:
@@ -213,11 +209,6 @@ def _columns(further: tuple[str, ...]) -> tuple[tuple[str, ...], Callable[[Featu
 def shown_figures(figures: Mapping[str, int | str]) -> dict[str, int | str]:
     """Figures under their names; a name says when its figure is in cents."""
     return {name: str(value) if name.endswith("Cents") else value for name, value in figures.items()}
-
-
-def _score_reasons(context: DetectionContext, alert: AlertState) -> tuple[Reason, ...]:
-    """The reasons of the score at which an alert opens; an alert on the program has no score."""
-    return () if alert.subject_type is SubjectType.PROGRAM else context.assessment.score.reasons
 
 
 def _path(context: DetectionContext, finding: Finding) -> MoneyPath | None:

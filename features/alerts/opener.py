@@ -14,7 +14,7 @@ from typing import Final
 
 import msgspec
 
-from clearhold.features.alerts.evidence import evidence_of, refreshed, subject_key, summary_of, text_of
+from clearhold.features.alerts.evidence import evidence_of, refreshed, subject_key, summary_of
 from clearhold.features.alerts.evidence_bodies import Draft, MoneyPath
 from clearhold.features.alerts.narrative import draft_of, policy_close
 from clearhold.features.alerts.rows import (
@@ -27,6 +27,7 @@ from clearhold.features.alerts.rows import (
     disposition_rows,
     make_worse,
 )
+from clearhold.features.core.canonical import json_text
 from clearhold.features.core.instants import HOURS_48, format_instant
 from clearhold.features.core.log_entry import Emit, EntryPosition, no_rows
 from clearhold.features.core.vocabulary import AlertDecision, AlertStatus, Band, Route, SubjectType
@@ -141,7 +142,7 @@ class AlertOpener:
         is_automated = routing.route is Route.AUTOMATED
         draft = (policy_close if is_automated else draft_of)(alert, evidence, program_id=program.id)
         alert.recommendation = draft.recommendation.value
-        self._book.set_texts(alert, (summary_of(finding, self._context), text_of(evidence), text_of(draft)))
+        self._book.set_texts(alert, (summary_of(finding, self._context), json_text(evidence), json_text(draft)))
         body = alert_body_row(program, alert, evidence, draft, position)
         rows = [] if self._emit is no_rows else [alert_row(program, alert, position), body]
         if is_automated:
@@ -234,7 +235,7 @@ class AlertOpener:
         evidence = refreshed(self._book.texts(alert)[1], newest)
         draft = (draft_of if alert.waits else policy_close)(alert, evidence, program_id=self._program.id)
         alert.recommendation = draft.recommendation.value
-        self._book.set_texts(alert, (summary_of(finding, context), text_of(evidence), text_of(draft)))
+        self._book.set_texts(alert, (summary_of(finding, context), json_text(evidence), json_text(draft)))
         if self._emit is not no_rows:
             self._emit(alert_row(self._program, alert, self._position))
             self._emit_transfers(alert, resting.rows, evidence.path)

@@ -14,10 +14,11 @@ from typing import Final
 
 import msgspec
 
-from clearhold.features.alerts.evidence import refreshed, shown_figures, text_of
+from clearhold.features.alerts.evidence import refreshed, shown_figures
 from clearhold.features.alerts.evidence_bodies import Draft, ProgramEvidence
 from clearhold.features.alerts.narrative import ADVICE, ESCALATING, detector_of, heading, listed, recommended, words
 from clearhold.features.alerts.rows import alert_body_row, alert_id_of, alert_row, alert_transfer_rows, make_worse
+from clearhold.features.core.canonical import json_text
 from clearhold.features.core.instants import format_instant
 from clearhold.features.core.log_entry import Emit, EntryPosition, no_rows
 from clearhold.features.core.vocabulary import Band, Score, SubjectType, band_word
@@ -118,19 +119,12 @@ class SnapshotAlerts:
         summary = f"{alert.detector} on program {self._program.id}: {evidence.finding}"
         if evidence.is_repeat:
             summary = f"{summary} {before(evidence)}"
-        self._book.set_texts(alert, (summary, text_of(evidence), text_of(draft)))
+        self._book.set_texts(alert, (summary, json_text(evidence), json_text(draft)))
         return draft
 
     def _routing(self, finding: ProgramFinding) -> Routing:
-        inputs = RoutingInput(
-            detector=finding.detector,
-            severity=finding.grade.severity,
-            hard=finding.grade.hard,
-            score=None,
-            band=None,
-            program_n=None,
-            degraded=False,
-        )
+        grade = finding.grade
+        inputs = RoutingInput(detector=finding.detector, severity=grade.severity, hard=grade.hard)
         return route(inputs, self._policies.policy)
 
     def _new_alert(self, finding: ProgramFinding, routing: Routing, key: str) -> AlertState:

@@ -150,7 +150,8 @@ def alert_transfer_rows(
 class SignedDecision(msgspec.Struct, frozen=True, kw_only=True):
     """A decision on an alert, with the operator, key or policy that signs it.
 
-    ``action_id`` is the executed action that the decision follows from, ``warnings`` name actions that it contradicts.
+    ``overturns_draft`` is None without a draft. ``action_id`` is the executed action that the decision follows from,
+    ``warnings`` name actions that it contradicts.
     """
 
     id: str

@@ -194,13 +194,6 @@ def _came_back(program: ProgramState, after: int, now: int) -> tuple[int, int]:
     return (0, 0) if series is None else series.measure_now(after, now)
 
 
-class Volume(NamedTuple):
-    """Transfers that moved money, and the sum of their US cents."""
-
-    transfers: int
-    cents: int
-
-
 def volumes(program: ProgramState, windows: WindowCounts, now: int) -> dict[KriName, Reading]:
     return {
         KriName.VOLUME_VELOCITY: _velocity(program, now),
@@ -226,9 +219,8 @@ def _days_with_data(program: ProgramState, now: int) -> int:
     """The UTC days of the 30 on which money moved."""
     oldest = now - DAYS_30
     midnights = range(oldest // DAY_US * DAY_US, now + 1, DAY_US)
-    return sum(
-        1 for start in midnights if _priced(program, max(start - 1, oldest), min(start + DAY_US - 1, now)).transfers
-    )
+    days = ((max(start - 1, oldest), min(start + DAY_US - 1, now)) for start in midnights)
+    return sum(_priced(program, after, upto)[0] > 0 for after, upto in days)
 
 
 def _declared_use(program: ProgramState, now: int) -> Reading:
@@ -238,11 +230,11 @@ def _declared_use(program: ProgramState, now: int) -> Reading:
     return ratio(cents, declared or 0, count)
 
 
-def _priced(program: ProgramState, after: int, upto: int) -> Volume:
-    """The transfers in (after, upto] whose US cents are known; those without add nothing to the sum either."""
+def _priced(program: ProgramState, after: int, upto: int) -> tuple[int, int]:
+    """The number of transfers in (after, upto] whose US cents are known, and their sum."""
     count, cents = program.baseline.amounts.measure_now(after, upto)
     unpriced: EventTimes | None = program.series_by_kind.get(SeriesKind.UNPRICED)
-    return Volume(count if unpriced is None else count - unpriced.count_now(after, upto), cents)
+    return (count if unpriced is None else count - unpriced.count_now(after, upto)), cents
 
 
 def entity_shares(program: ProgramState, now: int) -> dict[KriName, Reading]:

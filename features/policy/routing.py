@@ -38,10 +38,10 @@ class RoutingInput(msgspec.Struct, frozen=True, kw_only=True):
     detector: str
     severity: Severity
     hard: bool
-    score: int | None
-    band: Band | None
-    program_n: int | None
-    degraded: bool
+    score: int | None = None
+    band: Band | None = None
+    program_n: int | None = None
+    degraded: bool = False
 
 
 class Routing(msgspec.Struct, frozen=True, kw_only=True):

@@ -130,7 +130,8 @@ class CompiledCard(Generic[Inputs]):
         if not fired:
             return 0, False, n, fired, []
         total, cuts = self._add_up(inputs, fired)
-        return min(CEILING, max(0, total)), _is_hard(fired), n, fired, cuts
+        is_hard = any([signal.hard for signal, _, _ in fired])  # noqa: C419 - a list costs half as much
+        return min(CEILING, max(0, total)), is_hard, n, fired, cuts
 
     def score(self, inputs: Inputs, *, degraded: bool = False) -> Score:
         """The points with all their reasons, caps and limits among them; ``degraded`` halves the confidence."""
@@ -235,10 +236,6 @@ def _measure(groups: tuple[_Group[Inputs], ...], inputs: Inputs) -> list[Fired[I
                 if points is not None:
                     fired.append((weighed.signal, measured, points))
     return fired
-
-
-def _is_hard(fired: list[Fired[Inputs]]) -> bool:
-    return any([signal.hard for signal, _, _ in fired])  # noqa: C419 - a list costs half as much
 
 
 def _reasons(inputs: Inputs, fired: list[Fired[Inputs]]) -> list[Reason]:

@@ -20,7 +20,7 @@ import msgspec
 
 from clearhold.features.core.vocabulary import PepStatus, VerificationStatus
 from clearhold.features.scorers.engine import checks, default_card
-from clearhold.features.scorers.signal import PROPOSED, Family, Overlap, Scorer, Signal, SignalGroup
+from clearhold.features.scorers.signal import PROPOSED, Family, Overlap, Scorer, Signal, SignalGroup, of_entity
 
 HALF_LIFE_DAYS: Final = 14
 DAY: Final = 100
@@ -75,7 +75,6 @@ _DENIED, _VERIFIED = VerificationStatus.DENIED.value, VerificationStatus.VERIFIE
 _PEP, _PEP_POTENTIAL = PepStatus.YES.value, PepStatus.POTENTIAL.value
 _SETTLED: Final = (None, _VERIFIED)
 _PEPS_NAMED: Final = (_PEP, _PEP_POTENTIAL)
-_PEPS: Final = "FATF recommendation 12; weight [P]"
 _NACHA: Final = "Nacha Operating Rules"
 
 
@@ -120,32 +119,10 @@ _IDENTITY_SIGNALS: Final[Mapping[Signal[EntityInputs], int]] = {
         lambda i, _: f"The entity's verification is not complete: {i.verification_status}.",
         source="31 CFR 1020.220 (customer identification program); weight [P]",
     ): 15,
-    Signal(
-        "ERS-SCR-01",
-        "pep",
-        "The entity is a politically exposed person.",
-        lambda i: i.pep_status == _PEP,
-        source=_PEPS,
-    ): 15,
-    Signal(
-        "ERS-SCR-02",
-        "pep_potential",
-        "The entity may be a politically exposed person.",
-        lambda i: i.pep_status == _PEP_POTENTIAL,
-        source=_PEPS,
-    ): 8,
-    Signal(
-        "ERS-SCR-03",
-        "high_risk_entity",
-        "The bank marks the entity as high risk.",
-        lambda i: i.is_high_risk is True,
-    ): 15,
-    Signal(
-        "ERS-SCR-04",
-        "never_screened",
-        "The entity requires screening and was never screened.",
-        lambda i: i.requires_screening is True and i.screening_age_days is None,
-    ): 20,
+    of_entity("ERS-SCR-01", lambda i: i.pep_status == _PEP): 15,
+    of_entity("ERS-SCR-02", lambda i: i.pep_status == _PEP_POTENTIAL): 8,
+    of_entity("ERS-SCR-03", lambda i: i.is_high_risk is True): 15,
+    of_entity("ERS-SCR-04", lambda i: i.requires_screening is True and i.screening_age_days is None): 20,
     Signal(
         "ERS-SCR-05",
         "screening_stale",
@@ -156,13 +133,7 @@ _IDENTITY_SIGNALS: Final[Mapping[Signal[EntityInputs], int]] = {
             f"{i.rescreen_days} days."
         ),
     ): 8,
-    Signal(
-        "ERS-SCR-07",
-        "fraud_risk_flagged",
-        "The bank's review of the entity names a fraud risk or a list of sanctions.",
-        lambda i: i.fraud_risk is True,
-        source="The bank's review reasons; weight [P]",
-    ): 20,
+    of_entity("ERS-SCR-07", lambda i: i.fraud_risk is True): 20,
 }
 """With the points of the default card, as in the other groups."""
 _RETURNS_SIGNALS: Final[Mapping[Signal[EntityInputs], int]] = {

@@ -1,9 +1,9 @@
 """Signals: the measures of a scorer, before any points; and a scorer without its card: its signals, the families that a
 card may cap, and the observations behind its scores. A card gives the points of a measure.
 
-A signal is one row of ``docs/reasons.md``; its id, meaning and source are written once, beside its measure. Cards are
-data of ``features/core/scorecards.py``. A scorer caps what each family may add, so that related signals are not counted
-twice.
+A signal is one row of ``docs/reasons.md``; its id, meaning and source are written once, beside its measure. Signals of
+the bank's statements on an entity stand here, as its transfers and the entity itself have them. Cards are data of
+``features/core/scorecards.py``. A scorer caps what each family may add, so that related signals are not counted twice.
 """
 
 from collections.abc import Callable, Collection, Iterable, Sequence
@@ -85,6 +85,26 @@ class Signal(msgspec.Struct, Generic[Inputs], frozen=True):
         sentence = self.meaning if self.sentence is None else self.sentence(inputs, measured)
         detail = f"{self.unit}: {measured}" if self.unit and not self.worked_out else None
         return Reason(id=self.id, signal=self.name, weight=points, hard=self.hard, sentence=sentence, detail=detail)
+
+
+_PEPS: Final = "FATF recommendation 12; weight [P]"
+_OF_ENTITY: Final = {
+    "SCR-01": ("pep", "The entity is a politically exposed person.", _PEPS),
+    "SCR-02": ("pep_potential", "The entity may be a politically exposed person.", _PEPS),
+    "SCR-03": ("high_risk_entity", "The bank marks the entity as high risk.", PROPOSED),
+    "SCR-04": ("never_screened", "The entity requires screening and was never screened.", PROPOSED),
+    "SCR-07": (
+        "fraud_risk_flagged",
+        "The bank's review of the entity names a fraud risk or a list of sanctions.",
+        "The bank's review reasons; weight [P]",
+    ),
+}
+
+
+def of_entity(reason_id: str, measure: Callable[[Inputs], int | None], *, of_attempts: bool = False) -> Signal[Inputs]:
+    """The signal of one of the bank's statements on an entity, by the end of its id."""
+    name, meaning, source = _OF_ENTITY[reason_id.partition("-")[2]]
+    return Signal(reason_id, name, meaning, measure, source=source, of_attempts=of_attempts)
 
 
 class SignalGroup(NamedTuple, Generic[Inputs]):

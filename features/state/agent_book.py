@@ -9,6 +9,8 @@ from array import array
 from collections.abc import Iterator
 from typing import Any, Final, NamedTuple
 
+from msgspec.structs import astuple
+
 from clearhold.features.core.in_memory import InMemory
 from clearhold.features.windows.id_index import IdIndex, in_slices, key_of
 
@@ -60,9 +62,6 @@ class AgentFacts(InMemory):
     screened_at: int | None = None
     settlements: int = 0
     units: int = 0
-
-    def dump(self) -> tuple[Any, ...]:
-        return tuple(getattr(self, name) for name in self.__struct_fields__)
 
 
 class AgentBook:
@@ -179,7 +178,7 @@ class AgentBook:
         counted = (self.new_transfers, self.new_counterparties, self.new_agent_counterparties, self.skipped)
         yield "import", (self.import_id, *counted, sorted(self.listed))
         yield from in_slices("pending", self.pending.items())
-        yield from in_slices("facts", ((actor, *facts.dump()) for actor, facts in self.facts.items()))
+        yield from in_slices("facts", ((actor, *astuple(facts)) for actor, facts in self.facts.items()))
         yield from in_slices("holdings", self._holdings.items())
         yield from in_slices("linked", self.linked.items())
         yield "screened", self._screened.dump()

@@ -183,19 +183,6 @@ class Ping(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     simulated: Simulated = msgspec.UNSET
 
 
-Data = (
-    AlertOpened
-    | DispositionSigned
-    | ActionCreated
-    | ActionApproved
-    | PreflightScored
-    | TransferScored
-    | LabelRecorded
-    | KriSnapshotTaken
-    | Ping
-)
-
-
 class WebhookEvent(msgspec.Struct, frozen=True, kw_only=True):
     """An event of a tenant. ``id`` follows from its cause, so that a replay gives the same.
 
@@ -207,7 +194,7 @@ class WebhookEvent(msgspec.Struct, frozen=True, kw_only=True):
     tenant_id: str
     program_id: str | None
     created_at: int
-    data: Data
+    data: msgspec.Struct
 
 
 class Payload(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):

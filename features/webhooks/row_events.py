@@ -18,7 +18,6 @@ from clearhold.features.webhooks.payloads import (
     ActionApproved,
     ActionCreated,
     AlertOpened,
-    Data,
     DispositionSigned,
     EventType,
     KriSnapshotTaken,
@@ -154,11 +153,13 @@ def delivery_id_of(event_id: str, endpoint_id: str) -> str:
     return WEBHOOK_DELIVERY_IDS.id_of(f"{event_id}/{endpoint_id}")
 
 
-def _of_row(type_: EventType, row: ObjectRow, data: Data, at: int) -> WebhookEvent:
+def _of_row(type_: EventType, row: ObjectRow, data: msgspec.Struct, at: int) -> WebhookEvent:
     return _event(type_, row.id, row.tenant_id, row.program_id, at, data)
 
 
-def _event(type_: EventType, cause: str, tenant_id: str, program_id: str, created_at: int, data: Data) -> WebhookEvent:
+def _event(
+    type_: EventType, cause: str, tenant_id: str, program_id: str, created_at: int, data: msgspec.Struct
+) -> WebhookEvent:
     return WebhookEvent(
         id=WEBHOOK_EVENT_IDS.id_of(f"{type_}/{cause}"),
         type=type_,

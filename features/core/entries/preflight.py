@@ -152,14 +152,9 @@ def answer_of(
         limits_hit=limits_hit,
         degraded=bool(degraded_reasons),
         degraded_reasons=degraded_reasons,
-        latency_ms=latency_ms_of(latency_us),
+        latency_ms=-(-max(0, latency_us) // _MS),  # rounded up: at least one for an answer that took any time
         idempotent=False,
         program_id=program_id,
         scoring_us=None if scoring_us is None else max(0, scoring_us),
         usd_rate=usd_rate,
     )
-
-
-def latency_ms_of(latency_us: int) -> int:
-    """Whole milliseconds, rounded up: at least one for an answer that took any time."""
-    return -(-max(0, latency_us) // _MS)

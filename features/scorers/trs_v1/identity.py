@@ -18,7 +18,7 @@ from clearhold.features.catalogue.vector import FeatureVector, is_attempt
 from clearhold.features.core.principal import declared_words
 from clearhold.features.core.vocabulary import PepStatus, Rail, VerificationStatus
 from clearhold.features.scorers.engine import checks
-from clearhold.features.scorers.signal import Signal
+from clearhold.features.scorers.signal import Signal, of_entity
 
 # The words themselves: looking a member up costs Python 3.11 as much as the rest of a signal.
 _DENIED, _VERIFIED = VerificationStatus.DENIED.value, VerificationStatus.VERIFIED.value
@@ -71,36 +71,18 @@ DENIED_ATTEMPT: Final = Signal[FeatureVector](
     source="31 CFR 1020.220 (customer identification program); weight [P]",
     of_attempts=True,
 )
-PEP: Final = Signal[FeatureVector](
-    "TRS-SCR-01",
-    "pep",
-    "The entity is a politically exposed person.",
-    lambda v: v.entity_pep_status == _PEP,
-    source="FATF recommendation 12; weight [P]",
-    of_attempts=True,
+_Statement = Signal[FeatureVector]
+PEP: Final[_Statement] = of_entity("TRS-SCR-01", lambda v: v.entity_pep_status == _PEP, of_attempts=True)
+PEP_POTENTIAL: Final[_Statement] = of_entity(
+    "TRS-SCR-02", lambda v: v.entity_pep_status == _PEP_POTENTIAL, of_attempts=True
 )
-PEP_POTENTIAL: Final = Signal[FeatureVector](
-    "TRS-SCR-02",
-    "pep_potential",
-    "The entity may be a politically exposed person.",
-    lambda v: v.entity_pep_status == _PEP_POTENTIAL,
-    source="FATF recommendation 12; weight [P]",
-    of_attempts=True,
-)
-HIGH_RISK: Final = Signal[FeatureVector](
-    "TRS-SCR-03",
-    "high_risk_entity",
-    "The bank marks the entity as high risk.",
-    lambda v: v.entity_is_high_risk is True,
-    of_attempts=True,
-)
-NEVER_SCREENED: Final = Signal[FeatureVector](
+HIGH_RISK: Final[_Statement] = of_entity("TRS-SCR-03", lambda v: v.entity_is_high_risk is True, of_attempts=True)
+NEVER_SCREENED: Final[_Statement] = of_entity(
     "TRS-SCR-04",
-    "never_screened",
-    "The entity requires screening and was never screened.",
     lambda v: v.entity_screening_age_days is None and v.entity_requires_screening is True,
     of_attempts=True,
 )
+FRAUD_RISK: Final[_Statement] = of_entity("TRS-SCR-07", lambda v: v.entity_fraud_risk is True, of_attempts=True)
 SCREENING_STALE: Final = Signal[FeatureVector](
     "TRS-SCR-05",
     "screening_stale",
@@ -110,14 +92,6 @@ SCREENING_STALE: Final = Signal[FeatureVector](
         f"This entity was last screened {v.entity_screening_age_days} days ago; its band requires screening every "
         f"{v.entity_rescreen_days} days."
     ),
-    of_attempts=True,
-)
-FRAUD_RISK: Final = Signal[FeatureVector](
-    "TRS-SCR-07",
-    "fraud_risk_flagged",
-    "The bank's review of the entity names a fraud risk or a list of sanctions.",
-    lambda v: v.entity_fraud_risk is True,
-    source="The bank's review reasons; weight [P]",
     of_attempts=True,
 )
 
