@@ -21,6 +21,7 @@ from clearhold.features.alerts.rows import alert_body_row, alert_id_of, alert_ro
 from clearhold.features.core.canonical import json_text
 from clearhold.features.core.instants import format_instant
 from clearhold.features.core.log_entry import Emit, EntryPosition, no_rows
+from clearhold.features.core.money import counted
 from clearhold.features.core.vocabulary import Band, Score, SubjectType, band_word
 from clearhold.features.detectors.detector import Grade, graded_with, worse_of
 from clearhold.features.detectors.program import Parts, ProgramFinding, ProgramSnapshot, parts_of, program_findings
@@ -224,7 +225,7 @@ def program_draft(alert: AlertState, e: ProgramEvidence, *, program_id: str) -> 
         f"declared countries {e.declared_countries or 'none'}. "
         f"{_why_alerted(e)} "
         f"Reviewed: all indicators of the snapshot, of which {e.measured} could be measured, the declaration and "
-        f"{e.earlier_alerts} earlier alerts of this detector on the program. {before(e)} "
+        f"{counted(e.earlier_alerts, 'earlier alert')} of this detector on the program. {before(e)} "
         f"{_why(alert, advice.value)}"
     )
     return Draft(narrative=narrative, recommendation=advice)
@@ -249,7 +250,7 @@ def _parties(e: ProgramEvidence) -> str:
 
 def _what_and_when(e: ProgramEvidence) -> str:
     transfers = (
-        f"{e.rests_on_count} transfers support it; the evidence names the newest."
+        f"It rests on {counted(e.rests_on_count, 'transfer')}; the evidence names the newest."
         if e.rests_on_count
         else "No single transfer explains it: the snapshot supports the alert."
     )

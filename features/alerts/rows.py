@@ -128,11 +128,7 @@ def alert_body_row(
     body = canonical(opened)
     alert.alert_sha256 = digest_of(body)
     return AlertBodyRow(
-        tenant_id=program.tenant_id,
-        program_id=program.id,
-        alert_id=alert.id,
-        shard=position.shard,
-        offset=position.offset,
+        *position.first_columns(program.tenant_id, program.id, alert.id),
         body=body.decode(),
         sha256=alert.alert_sha256,
         created_at=position.appended_at,

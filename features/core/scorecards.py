@@ -171,7 +171,7 @@ def score_class(score: int | None) -> int:
 
 
 def stability_index(before: Sequence[int], after: Sequence[int]) -> float:
-    """The index of two counts of the same classes; null when one of them is empty.
+    """The index of two counts of the same classes.
 
     >>> stability_index((10, 10), (20, 20))
     0.0

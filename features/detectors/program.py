@@ -14,7 +14,7 @@ from typing import Final, NamedTuple
 from clearhold.features.bank.statuses import ADMINISTRATIVE_RETURN_CODES, UNAUTHORIZED_RETURN_CODES
 from clearhold.features.catalogue.kris import KriName, KriStatus, KriValue
 from clearhold.features.core.instants import DAY_US, DAYS_30, DAYS_60, HOURS_24, HOURS_48, month_of_day
-from clearhold.features.core.money import money
+from clearhold.features.core.money import counted, money
 from clearhold.features.detectors.detector import (
     HIGH,
     MEDIUM,
@@ -101,7 +101,8 @@ def _daily_volume(snapshot: ProgramSnapshot) -> ProgramFinding | None:
     return ProgramFinding(
         VELOCITY,
         KriName.VOLUME_VELOCITY,
-        f"{money(cents)} in {count} transfers in 24 hours, {reading.value:.4g} times a usual day of the last 30.",
+        f"{money(cents)} in {counted(count, 'transfer')} in 24 hours, {reading.value:.4g} times a usual day of the "
+        "last 30.",
         {"program.sum24hCents": cents, "program.count24h": count, "program.activeDays30d": active_days},
         MEDIUM,
         at + HOURS_48,  # one busy day is in the sums of 24 hours that end on two
@@ -124,18 +125,21 @@ def _monthly_volume(snapshot: ProgramSnapshot) -> ProgramFinding | None:
     start, end = month_of_day(at // DAY_US)
     elapsed = at + 1 - start
     count, cents = program.baseline.amounts.measure(start - 1, at)
-    projected = cents * (end - start) // elapsed if elapsed > RUN_RATE_FROM_DAYS * DAY_US else cents
+    is_projected = elapsed > RUN_RATE_FROM_DAYS * DAY_US
+    projected = cents * (end - start) // elapsed if is_projected else cents
     is_high = projected * 100 >= VOLUME_HIGH_PERCENT * declared
     if reading.value < reading.threshold and not is_high:
         return None
+    projection: Figures = {"program.projectedMonthCents": projected} if is_projected else {}
+    at_this_rate = f" At this rate the month reaches {money(projected)}." if is_projected else ""
     return ProgramFinding(
         VOLUME,
         KriName.DECLARED_VOLUME_USE,
-        f"{money(cents)} in {count} transfers this month; the program declared {money(declared)}. At this rate the "
-        f"month reaches {money(projected)}.",
+        f"{money(cents)} in {counted(count, 'transfer')} this month; the program declared {money(declared)}."
+        f"{at_this_rate}",
         {
             "program.monthToDateCents": cents,
-            "program.projectedMonthCents": projected,
+            **projection,
             "program.countMonth": count,
             "program.declaredMonthlyVolumeCents": declared,
         },

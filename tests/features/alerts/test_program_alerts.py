@@ -9,7 +9,7 @@ from clearhold.features.core.entries.commands import AppealEntry, EntryResult
 from clearhold.features.core.instants import DAY_US as DAY
 from clearhold.features.core.instants import HOUR_US as HOUR
 from clearhold.features.core.instants import MINUTE_US as MINUTE
-from clearhold.features.core.instants import format_instant
+from clearhold.features.core.instants import format_instant, month_of_day
 from clearhold.features.core.rows.alerts import AlertBodyRow, AlertRow, DispositionRow, EntryResultRow
 from clearhold.features.core.rows.parties import KriSnapshotRow, ScoreRow
 from clearhold.features.shard.shard import ShardState
@@ -163,6 +163,20 @@ def test_given_a_breach_that_outlasts_the_window_then_the_alert_that_waits_is_th
     story.snapshot(60 * DAY)
 
     assert evidence_of(story.alerts(RATE)[1])["earlierAlerts"] == 1
+
+
+@pytest.mark.parametrize(("passed", "words"), [(2 * DAY, ""), (7 * DAY - 1, ""), (7 * DAY, " At this rate ")])
+def test_given_the_first_week_of_a_month_then_an_alert_on_its_volume_states_no_rate(passed: int, words: str) -> None:
+    story = detector_story(declared_monthly_volume_cents="100000")
+    begins = month_of_day(T0 // DAY)[1] - T0
+    story.wire("enti_1", "cpty_1", 1_000_00, begins + HOUR)
+    story.snapshot(begins + passed)
+
+    evidence = evidence_of(story.alert("volume_vs_declared"))
+    said = "USD 1,000.00 in 1 transfer this month; the program declared USD 1,000.00."
+    assert evidence["finding"].startswith(said + words)
+    assert (evidence["finding"] == said) is not bool(words)
+    assert ("program.projectedMonthCents" in evidence["features"]) is bool(words)
 
 
 def test_given_a_worse_finding_after_a_decision_then_it_opens_an_alert_of_its_own() -> None:
