@@ -16,7 +16,7 @@ from clearhold.api.area import Resources
 from clearhold.api.http.fields import CentsText, CursorText, PageLimit, Prose
 from clearhold.api.http.validation import Failure
 from clearhold.api.lists.lists import DEFAULT_LIMIT, ListPage, Place, cursor_for, place_key, place_of, to_answer
-from clearhold.features.actions.set_limit import change_of
+from clearhold.features.actions.set_limit import ObservedCap, change_of
 from clearhold.features.core.entries.actions import (
     COUNTED_KINDS,
     MOST_CAP,
@@ -24,8 +24,6 @@ from clearhold.features.core.entries.actions import (
     CapKind,
     CapVersion,
     LimitChange,
-    ObservedCap,
-    PendingChange,
     cap_of,
     digits_of,
 )
@@ -35,6 +33,7 @@ from clearhold.features.core.money import parse_cents
 from clearhold.features.core.principal import Principal, Simulated
 from clearhold.features.core.vocabulary import about
 from clearhold.features.shard.questions import ReadLimits
+from clearhold.features.state.action_book import ActionState
 
 _KINDS: Final = frozenset(CapKind)
 CapCount = Annotated[int, msgspec.Meta(ge=0, le=MOST_CAP)]
@@ -187,10 +186,10 @@ def to_limit(observed: ObservedCap) -> Limit:
     return to_answer(newest, Limit, since=format_instant(newest.since), **_caps(kind, newest.cap), **use)
 
 
-def to_pending(pending: PendingChange) -> PendingLimit:
-    change = pending.change
+def to_pending(action: ActionState) -> PendingLimit:
+    change = change_of(action.change)
     caps = _caps(change.kind, cap_of(change.to))
-    return to_answer(pending, PendingLimit, kind=change.kind, note=change.note, **caps)
+    return to_answer(action, PendingLimit, action_id=action.id, kind=change.kind, note=change.note, **caps)
 
 
 def to_changed(version: CapVersion) -> ChangedLimit:

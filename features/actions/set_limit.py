@@ -10,9 +10,6 @@ from clearhold.features.core.entries.actions import (
     CapKind,
     CapVersion,
     LimitChange,
-    ObservedCap,
-    PendingChange,
-    ProgramLimits,
     cap_of,
     digits_of,
 )
@@ -85,6 +82,23 @@ def _body_of(program: ProgramState) -> LimitsBody:
     )
 
 
+class ObservedCap(msgspec.Struct, frozen=True, kw_only=True):
+    """A kind of cap with its use now. ``newest`` is its last change, None for a kind that never had a cap."""
+
+    kind: CapKind
+    newest: CapVersion | None
+    observed: int | None
+    n: int
+
+
+class ProgramLimits(msgspec.Struct, frozen=True, kw_only=True):
+    """All five kinds, the actions that wait with a change, and every approved change, oldest first."""
+
+    limits: tuple[ObservedCap, ...]
+    pending: tuple[ActionState, ...]
+    history: tuple[CapVersion, ...]
+
+
 def program_limits(program: ProgramState, *, at: int) -> ProgramLimits:
     """The caps of a program, their use, and the requested changes."""
     usage = cap_usage(program, at)
@@ -93,14 +107,6 @@ def program_limits(program: ProgramState, *, at: int) -> ProgramLimits:
             ObservedCap(kind=kind, newest=program.caps.newest(kind), observed=usage[kind].observed, n=usage[kind].n)
             for kind in CapKind
         ),
-        pending=tuple(
-            PendingChange(
-                action_id=action.id,
-                change=change_of(action.change),
-                requested_by=action.requested_by,
-                created_at=action.created_at,
-            )
-            for action in program.actions.waiting(ActionType.SET_LIMIT)
-        ),
+        pending=program.actions.waiting(ActionType.SET_LIMIT),
         history=tuple(program.caps.history),
     )

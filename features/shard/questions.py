@@ -8,8 +8,7 @@ from typing import Final, Generic, NamedTuple, Protocol, TypeVar, get_args, get_
 
 import msgspec
 
-from clearhold.features.actions.set_limit import program_limits
-from clearhold.features.core.entries.actions import ProgramLimits
+from clearhold.features.actions.set_limit import ProgramLimits, program_limits
 from clearhold.features.core.entries.preflight import LimitHit, ProposedTransfer, Resolved
 from clearhold.features.core.log_entry import EventResult, earlier_result
 from clearhold.features.core.measured import DayTotals

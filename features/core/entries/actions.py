@@ -176,32 +176,6 @@ class CapVersion(msgspec.Struct, frozen=True, kw_only=True):
     action_id: str
 
 
-class PendingChange(msgspec.Struct, frozen=True, kw_only=True):
-    """A change that waits for its approver."""
-
-    action_id: str
-    change: LimitChange
-    requested_by: str
-    created_at: int
-
-
-class ObservedCap(msgspec.Struct, frozen=True, kw_only=True):
-    """A kind of cap with its use now. ``newest`` is its last change, None for a kind that never had a cap."""
-
-    kind: CapKind
-    newest: CapVersion | None
-    observed: int | None
-    n: int
-
-
-class ProgramLimits(msgspec.Struct, frozen=True, kw_only=True):
-    """All five kinds, the waiting changes, and every approved change, oldest first."""
-
-    limits: tuple[ObservedCap, ...]
-    pending: tuple[PendingChange, ...]
-    history: tuple[CapVersion, ...]
-
-
 def digits_of(cap: int | None) -> str | None:
     return None if cap is None else str(cap)
 
