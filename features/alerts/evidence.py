@@ -6,7 +6,7 @@ Unit    cents are strings of digits, instants are texts; it holds ids and never 
 from collections.abc import Callable, Mapping
 from functools import lru_cache
 from operator import attrgetter
-from typing import Any, Final, TypedDict, TypeVar
+from typing import Any, Final, TypeVar
 
 import msgspec
 
@@ -16,7 +16,6 @@ from clearhold.features.alerts.evidence_bodies import (
     Escalation,
     Evidence,
     Figure,
-    ForeignAmount,
     LastingEvidence,
     MoneyPath,
     ProgramEvidence,
@@ -78,7 +77,7 @@ def evidence_of(
         reasons=finding.reasons,
         score_reasons=() if alert.subject_type is SubjectType.PROGRAM else score.reasons,
         amount_cents=str(transfer.record.amount),
-        currency=context.program.strings.text(transfer.record.currency) or "USD",
+        currency=context.program.strings.text(transfer.record.currency) or USD,
         rests_on=tuple(map(str, context.program.transfers.raw_offsets(resting.rows))),
         rests_on_count=resting.total,
         actor_ids=actor_ids_of(context, resting),
@@ -103,26 +102,8 @@ def evidence_of(
     )
 
 
-def foreign_amount(context: DetectionContext) -> ForeignAmount | None:
-    """The transfer's own amount when it is not in US dollars."""
-    record = context.transfer.record
-    currency = context.program.strings.text(record.currency) or USD
-    return None if currency == USD else ForeignAmount(currency=currency, amount=str(record.amount))
-
-
-class FindingTotals(TypedDict):
+def totals_of(alert: AlertState) -> dict[str, Any]:
     """The fields of ``Evidence`` that are sums over all findings of an alert."""
-
-    transfer_ids: tuple[str, ...]
-    hits: int
-    total_cents: str
-    first_at: str
-    last_at: str
-    window_ends_at: str | None
-    from_history: bool
-
-
-def totals_of(alert: AlertState) -> FindingTotals:
     on_transfer = alert.subject_type is SubjectType.TRANSFER
     return {
         "transfer_ids": alert.newest_transfers,
@@ -226,7 +207,8 @@ def _path(context: DetectionContext, finding: Finding) -> MoneyPath | None:
 def summary_of(finding: Finding, context: DetectionContext) -> str:
     """The finding in one line; it names the transfer's own currency when that is not the US dollar."""
     text = f"{finding.detector.id} on {finding.subject.type} {finding.subject.id}: {finding.sentence}"
-    foreign = foreign_amount(context)
-    if foreign is None or finding.subject.type is SubjectType.PROGRAM:
+    record = context.transfer.record
+    currency = context.program.strings.text(record.currency) or USD
+    if currency == USD or finding.subject.type is SubjectType.PROGRAM:
         return text
-    return f"{text} The transfer is of {money_in(foreign.currency, int(foreign.amount))}."
+    return f"{text} The transfer is of {money_in(currency, record.amount)}."

@@ -101,13 +101,6 @@ class AppealedAlert(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     by: str
 
 
-class ForeignAmount(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """The amount of a transfer that is not in US dollars: the currency, and the amount in its smallest unit."""
-
-    currency: str
-    amount: str
-
-
 class Evidence(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """Features, reasons, parties and amount are of the newest finding; sums are over all findings.
 
