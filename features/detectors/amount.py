@@ -14,7 +14,7 @@ from clearhold.features.catalogue.thresholds import (
 )
 from clearhold.features.catalogue.vector import pays
 from clearhold.features.core.instants import DAYS_7, DAYS_30, HOURS_24
-from clearhold.features.core.vocabulary import Severity, SubjectType
+from clearhold.features.core.vocabulary import Severity
 from clearhold.features.detectors.detector import (
     HARD,
     HIGH,
@@ -29,6 +29,7 @@ from clearhold.features.detectors.detector import (
     actor_subject,
     counterparty_subject,
     named_actor,
+    program_subject,
     transfer_subject,
 )
 from clearhold.features.scorers.trs_v1 import amount as amount_rules
@@ -90,9 +91,7 @@ def micro_sender_subject(context: DetectionContext) -> AlertSubject | None:
 
 def micro_program_subject(context: DetectionContext) -> AlertSubject | None:
     """The program when no single entity reaches the count."""
-    if context.vector.entity_micro_entries_24h >= amount_rules.MICRO_COUNT:
-        return None
-    return AlertSubject(SubjectType.PROGRAM, context.program.id)
+    return None if micro_sender_subject(context) else program_subject(context)
 
 
 def grade_dormant(context: DetectionContext, _subject: AlertSubject) -> Grade:

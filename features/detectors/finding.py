@@ -13,7 +13,7 @@ from clearhold.features.catalogue.vector import FeatureVector
 from clearhold.features.core.entries.actions import CapKind
 from clearhold.features.core.instants import DAYS_7, DAYS_30, DAYS_60
 from clearhold.features.core.money import BOOK_CLASSES
-from clearhold.features.core.vocabulary import Reason, SubjectType, VerificationStatus
+from clearhold.features.core.vocabulary import Reason, VerificationStatus
 from clearhold.features.detectors.detector import (
     HARD,
     HIGH,
@@ -28,6 +28,8 @@ from clearhold.features.detectors.detector import (
     counterparty_subject,
     named_actor,
     named_counterparty,
+    program_subject,
+    transfer_subject,
     worse_of,
 )
 from clearhold.features.detectors.parties import (
@@ -176,7 +178,7 @@ def band_finding(context: DetectionContext) -> Finding | None:
     signals = ", ".join(f"{reason.signal} {reason.weight}" for reason in score.reasons)
     return Finding(
         detector=DETECTOR_OF[detector],
-        subject=AlertSubject(SubjectType.TRANSFER, context.transfer_id),
+        subject=transfer_subject(context),
         grade=GRADE_OF_BAND[score.band],
         reasons=score.reasons,
         sentence=f"Score {score.value}, band {score.band}, from {signals}. No other alert covers this transfer.",
@@ -259,7 +261,7 @@ def cap_finding(context: DetectionContext, crossing: CapCrossing) -> Finding:
     topic = kind if one is None else f"{kind}:{one}"
     return Finding(
         detector=DETECTOR_OF[PROGRAM_LIMIT_BREACH],
-        subject=AlertSubject(SubjectType.PROGRAM, context.program.id),
+        subject=program_subject(context),
         grade=HARD,
         sentence=sentence_of(crossing),
         at=crossing.at,
@@ -295,7 +297,7 @@ def rule_finding(context: DetectionContext, match: RuleInForce) -> Finding:
     rule = match.rule
     return Finding(
         detector=RULE._replace(id=match.detector, features=match.columns),
-        subject=AlertSubject(SubjectType.TRANSFER, context.transfer_id),
+        subject=transfer_subject(context),
         grade=Grade(rule.severity, hard=False),
         sentence=f"The transfer meets the bank's rule {rule.id} ({match.version}): {match.conditions}.",
         at=context.at,

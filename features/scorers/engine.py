@@ -38,11 +38,6 @@ def limit_reason(prefix: str, total: int) -> Reason | None:
     return None
 
 
-def confidence_of(n: int, *, degraded: bool) -> float:
-    """Credibility n / (n + 20), halved when an input was missing or stale."""
-    return _CONFIDENCE[degraded][min(n, _FULL_FROM)]
-
-
 def in_order(reasons: Sequence[Reason]) -> tuple[Reason, ...]:
     """By weight descending, then by id."""
     return tuple(sorted(reasons, key=lambda reason: (-reason.weight, reason.id)) if len(reasons) > 1 else reasons)
@@ -160,7 +155,8 @@ class CompiledCard(Generic[Inputs]):
                 yield from each.signal.edges(inputs, each.edges)
 
     def _confidence(self, n: int, *, degraded: bool) -> float:
-        return confidence_of(n, degraded=degraded) if self._whole is None else round(n / self._whole, 2)
+        """Credibility n / (n + 20), halved when an input was missing or stale; or the share of the whole."""
+        return _CONFIDENCE[degraded][min(n, _FULL_FROM)] if self._whole is None else round(n / self._whole, 2)
 
     def _add_up(self, inputs: Inputs, fired: list[Fired[Inputs]]) -> tuple[int, list[Reason]]:
         """The points before the limits, and the reasons of all deductions, including the limits."""

@@ -1,7 +1,5 @@
 """Rows of alerts, of people's decisions on alerts and transfers, of actions and backfills, of policies and of the
 matches of rules.
-
-Field order is column order. Instants are microseconds since the epoch, money is integer cents.
 """
 
 from typing import Final

@@ -3,8 +3,6 @@ transfer that landed for a pre-flight; and of deliveries to the endpoints of ban
 
 Deliveries follow from other rows and from the network, and change no score: so they are not in the log, and a rebuild
 makes no such rows.
-
-Field order is column order. Instants are microseconds since the epoch, money is integer cents.
 """
 
 import msgspec

@@ -1,7 +1,5 @@
 """Rows of the parties of transfers: entities, counterparties, bank accounts, on-chain agents and programs; of their
 scores, and of a program's KRI snapshots and daily metrics.
-
-Field order is column order. Instants are microseconds since the epoch, money is integer cents.
 """
 
 from typing import Annotated

@@ -41,14 +41,6 @@ def _edges_of(base: int | None, percents: Sequence[int]) -> Iterator[int]:
             yield -(-percent * base // 100)
 
 
-def _over_own(v: FeatureVector) -> int | None:
-    return _percent(v, v.entity_p90_cents_90d)
-
-
-def _over_program(v: FeatureVector) -> int | None:
-    return _percent(v, v.program_median_cents)
-
-
 def _seldom_new(v: FeatureVector) -> int | None:
     """Of 100 transfers of the entity in 90 days, the number with known parties on its side of this one."""
     new = v.payer_new_payees_90d if pays(v) else v.payee_new_payers_90d
@@ -119,7 +111,7 @@ OVER_OWN: Final = Signal[FeatureVector](
     "TRS-AMT-07",
     "amount_over_own",
     "The amount beside the 90th percentile of the entity's amounts.",
-    _over_own,
+    lambda v: _percent(v, v.entity_p90_cents_90d),
     lambda v, _: (
         f"{money(v.amount_cents or 0)}; 90 % of this entity's transfers are at most "
         f"{money(v.entity_p90_cents_90d or 0)}."
@@ -132,7 +124,7 @@ OVER_PROGRAM: Final = Signal[FeatureVector](
     "TRS-AMT-08",
     "amount_over_program",
     "The amount beside the program's median on the rail.",
-    _over_program,
+    lambda v: _percent(v, v.program_median_cents),
     lambda v, _: f"{money(v.amount_cents or 0)}; the program's median is {money(v.program_median_cents or 0)}.",
     unit="percent of the program's median",
     edges=lambda v, percents: _edges_of(v.program_median_cents, percents),
@@ -188,7 +180,7 @@ NEW_OVER_OWN: Final = Signal[FeatureVector](
     "TRS-CPY-07",
     "new_pair_over_own",
     "A first payment between two sides, beside the 90th percentile of the entity's amounts.",
-    lambda v: _over_own(v) if v.pair_first_time else None,
+    lambda v: _percent(v, v.entity_p90_cents_90d) if v.pair_first_time else None,
     lambda v, _: (
         f"First payment between the two parties: {money(v.amount_cents or 0)}; 90 % of this entity's transfers are at "
         f"most {money(v.entity_p90_cents_90d or 0)}."
@@ -201,7 +193,7 @@ NEW_OVER_PROGRAM: Final = Signal[FeatureVector](
     "TRS-CPY-08",
     "new_pair_over_program",
     "A first payment between two sides, beside the program's median on the rail.",
-    lambda v: _over_program(v) if v.pair_first_time else None,
+    lambda v: _percent(v, v.program_median_cents) if v.pair_first_time else None,
     lambda v, _: (
         f"First payment between the two parties: {money(v.amount_cents or 0)}; the program's median is "
         f"{money(v.program_median_cents or 0)}."
