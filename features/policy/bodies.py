@@ -46,6 +46,10 @@ Country = Annotated[str, Meta(pattern=r"^[^\x00]{2,32}$(?!\n)")]
 DetectorIds = Annotated[tuple[str, ...], Meta(max_length=200, extra_json_schema=_UNIQUE)]
 
 
+class Body(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
+    """The body of a policy: one of ``BODIES``."""
+
+
 class NarrativeChars(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
     """The least length of a person's narrative, without white space around it, by the alert's severity."""
 
@@ -55,7 +59,7 @@ class NarrativeChars(msgspec.Struct, frozen=True, kw_only=True, rename="camel", 
     low: Annotated[Chars, about("Characters on an alert of low severity.")] = 0
 
 
-class PolicyBody(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
+class PolicyBody(Body, frozen=True, kw_only=True):
     """The alerts that the platform may close without a person."""
 
     version: Annotated[str, about("The policy's own version.")]
@@ -96,7 +100,7 @@ class PolicyBody(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forb
 _NARRATIVE_CHARS: Final = NarrativeChars()
 
 
-class ClockPolicy(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
+class ClockPolicy(Body, frozen=True, kw_only=True):
     """How long an alert may wait for its decision, by tier."""
 
     auto_hours: Annotated[Hours, about("Hours for an automated alert.")]
@@ -137,7 +141,7 @@ class RescreenDays(msgspec.Struct, frozen=True, kw_only=True, rename="camel", fo
     unscored: Days
 
 
-class LimitLadder(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
+class LimitLadder(Body, frozen=True, kw_only=True):
     """Caps of counterparties and entities by band, and how often each band is screened again."""
 
     counterparty: Annotated[Ladder, about("Caps of counterparties by band.")]
@@ -156,7 +160,7 @@ class CountryList(msgspec.Struct, frozen=True, kw_only=True, rename="camel", for
         msgspec.structs.force_setattr(self, "countries", read_countries(self.countries))
 
 
-class ThresholdsBody(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
+class ThresholdsBody(Body, frozen=True, kw_only=True):
     """The reporting thresholds that amounts are split to stay under, and the regulators' lists of countries."""
 
     structuring_thresholds_cents: Annotated[
@@ -178,7 +182,7 @@ class KriLine(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_
     breach: Line
 
 
-class KriBody(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
+class KriBody(Body, frozen=True, kw_only=True):
     """The lines of every key risk indicator, and the return rates that an exposure is measured with at least.
 
     A rate of fewer than ``min_observations`` has a value and no status.
@@ -201,15 +205,13 @@ class TableDays(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbi
     days: Days | None
 
 
-class RetentionBody(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
+class RetentionBody(Body, frozen=True, kw_only=True):
     """How long the lake keeps its tables. Unnamed tables are kept for good, and the record always is."""
 
     tables: Annotated[tuple[TableDays, ...], Meta(max_length=100)]
 
 
-class FxBody(
-    msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True, weakref=True, dict=True
-):
+class FxBody(Body, frozen=True, kw_only=True, weakref=True, dict=True):
     """The daily rates at which amounts count for which the bank states no US dollars."""
 
     rates: Annotated[tuple[DailyRate, ...], Meta(max_length=2_000)]
@@ -220,7 +222,7 @@ class FxBody(
         return RateTable((each.currency, each.day, each.rate) for each in self.rates)
 
 
-class LimitsBody(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
+class LimitsBody(Body, frozen=True, kw_only=True):
     """The caps of one program, all five kinds; each is changed by an action."""
 
     ach_debit_daily_cents: str | None
@@ -236,9 +238,7 @@ class LimitsBody(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forb
         return tuple(int(cap) for cap in caps if cap is not None)
 
 
-class RulesBody(
-    msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True, weakref=True, dict=True
-):
+class RulesBody(Body, frozen=True, kw_only=True, weakref=True, dict=True):
     """The rules in force: active rules with the prefix ``rules``, rules in testing with the prefix ``shadow``."""
 
     rules: tuple[Rule, ...]
@@ -249,9 +249,7 @@ class RulesBody(
         return tuple(map(rule_hash, self.rules))
 
 
-class ScorecardBody(
-    msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, forbid_unknown_fields=True
-):
+class ScorecardBody(Body, frozen=True, kw_only=True, omit_defaults=True):
     """The card that scores transfers; None is the default card of the scoring build.
 
     ``follows_tenant``: the program no longer has a card, and the tenant's card scores it.
@@ -261,26 +259,13 @@ class ScorecardBody(
     follows_tenant: bool = False
 
 
-class ChallengerBody(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
+class ChallengerBody(Body, frozen=True, kw_only=True):
     """The version of a scorecard that runs in shadow, with its card; both None when a shadow has ended."""
 
     version: str | None
     card: Scorecard | None
 
 
-Body = (
-    PolicyBody
-    | ClockPolicy
-    | LimitLadder
-    | ThresholdsBody
-    | KriBody
-    | RetentionBody
-    | FxBody
-    | LimitsBody
-    | RulesBody
-    | ScorecardBody
-    | ChallengerBody
-)
 BODIES: Final[Mapping[str, type[Body]]] = {
     POLICY: PolicyBody,
     CLOCK: ClockPolicy,
