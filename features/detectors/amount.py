@@ -51,16 +51,13 @@ def structurer_subject(context: DetectionContext) -> AlertSubject | None:
 
 
 def _structures(context: DetectionContext, party: Actor | KnownCounterparty) -> bool:
-    v = context.vector
-    for threshold in lines_of(v.structuring_thresholds).zones(v.amount_cents):
-        times = (party.zones or {}).get(threshold)
-        if times is None:
-            continue
-        if times.count(context.at - HOURS_24, context.at) >= amount_rules.STRUCTURING_24H_COUNT:
-            return True
-        if times.count(context.at - DAYS_7, context.at) >= amount_rules.STRUCTURING_7D_COUNT:
-            return True
-    return False
+    v, at, zones = context.vector, context.at, party.zones or {}
+    thresholds = lines_of(v.structuring_thresholds).zones(v.amount_cents)
+    return any(
+        times.count(at - HOURS_24, at) >= amount_rules.STRUCTURING_24H_COUNT
+        or times.count(at - DAYS_7, at) >= amount_rules.STRUCTURING_7D_COUNT
+        for times in (zones[threshold] for threshold in thresholds if threshold in zones)
+    )
 
 
 def many_pay(context: DetectionContext, party: KnownCounterparty) -> bool:

@@ -217,41 +217,32 @@ def _frozen_findings(context: DetectionContext, at: int) -> Iterator[Finding]:
     )
 
 
-def _unauthorized_findings(context: DetectionContext, delivered_at: int) -> Iterator[Finding]:
-    """A debit of another party that our side returns accuses no party here."""
+def _unauthorized_findings(context: DetectionContext, at: int) -> Iterator[Finding]:
+    """The second return of a party in 60 days. A debit of another party that our side returns accuses no party here."""
     if not context.transfer.is_originated():
         return
     actor, party = context.landed.parties
+    sides = []
     if actor is not None:
-        count = count_of(actor.unauthorized, delivered_at - DAYS_60, delivered_at)
-        figure = "entity.unauthorizedReturns60d", count
-        yield from _second_return(context, named_actor(actor), figure, "of the entity in 60 days", delivered_at)
+        sides.append((named_actor(actor), actor.unauthorized, "entity", "of the entity"))
     if party is not None and not party.unlisted:
-        count = count_of(party.unauthorized, delivered_at - DAYS_60, delivered_at)
-        figure = "counterparty.unauthorizedReturns60d", count
-        counted_over = "with the counterparty in 60 days"
-        yield from _second_return(context, named_counterparty(party), figure, counted_over, delivered_at)
-
-
-def _second_return(
-    context: DetectionContext, subject: AlertSubject, figure: tuple[str, int], counted_over: str, at: int
-) -> Iterator[Finding]:
-    name, count = figure
-    if count < UNAUTHORIZED_RETURNS:
-        return
+        sides.append((named_counterparty(party), party.unauthorized, "counterparty", "with the counterparty"))
     returned = context.program.returned.get(context.landed.row_index)
     code = None if returned is None else returned.code
-    yield Finding(
-        detector=DETECTOR_OF[UNAUTHORIZED_RETURN],
-        subject=subject,
-        grade=HIGH,
-        sentence=f"{count} unauthorized returns {counted_over}; the newest is {code}.",
-        at=at,
-        after=at - DAYS_60,
-        until=at + DAYS_60,
-        figures={name: count},
-        is_news=True,
-    )
+    for subject, returns, side, whose in sides:
+        count = count_of(returns, at - DAYS_60, at)
+        if count >= UNAUTHORIZED_RETURNS:
+            yield Finding(
+                detector=DETECTOR_OF[UNAUTHORIZED_RETURN],
+                subject=subject,
+                grade=HIGH,
+                sentence=f"{count} unauthorized returns {whose} in 60 days; the newest is {code}.",
+                at=at,
+                after=at - DAYS_60,
+                until=at + DAYS_60,
+                figures={f"{side}.unauthorizedReturns60d": count},
+                is_news=True,
+            )
 
 
 def cap_finding(context: DetectionContext, crossing: CapCrossing) -> Finding:

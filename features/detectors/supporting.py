@@ -181,32 +181,29 @@ def _of_account(context: DetectionContext, _subject: AlertSubject, at: int) -> P
     return {place for place in places if program.transfers.sides(place[1])[1] in sharing}
 
 
+def _returned_since(
+    context: DetectionContext, subject: AlertSubject, after: int, at: int, keep: Callable[[ReturnState], bool]
+) -> Places:
+    """The subject's newest transfers since ``after`` whose return counts and is kept."""
+    places = _within(_edges_at(context, subject), after, at)
+    states = ((place, context.program.returned.get(place[1])) for place in places)
+    return {place for place, state in states if state is not None and state.counts and state.at <= at and keep(state)}
+
+
 def _returned(span: int, codes: frozenset[str] | None) -> Support:
     """The subject's transfers returned in a time before the finding, with one of the codes."""
-
-    def rest(context: DetectionContext, subject: AlertSubject, at: int) -> Places:
-        returned = context.program.returned
-
-        def counts(state: ReturnState | None) -> bool:
-            is_one = state is not None and state.counts and at - span < state.at <= at
-            return is_one and (codes is None or (state is not None and state.code in codes))
-
-        places = _within(_edges_at(context, subject), at - span - DAYS_60, at)
-        return {place for place in places if counts(returned.get(place[1]))}
-
-    return rest
+    return lambda context, subject, at: _returned_since(
+        context,
+        subject,
+        at - span - DAYS_60,
+        at,
+        lambda state: at - span < state.at and (codes is None or state.code in codes),
+    )
 
 
 def _frozen(context: DetectionContext, subject: AlertSubject, at: int) -> Places:
     """The newest entries with the subject that came back as R16, however long ago."""
-    returned = context.program.returned
-    places = _within(_edges_at(context, subject), ALWAYS, at)
-    states = ((place, returned.get(place[1])) for place in places)
-    return {
-        place
-        for place, state in states
-        if state is not None and state.counts and state.code == FROZEN_RETURN_CODE and state.at <= at
-    }
+    return _returned_since(context, subject, ALWAYS, at, lambda state: state.code == FROZEN_RETURN_CODE)
 
 
 def _abused(context: DetectionContext, subject: AlertSubject, at: int) -> Places:

@@ -257,11 +257,11 @@ class ProgramState:
         own: dict[str, Callable[[Any], None]] = {
             "program": self._load_program,
             "series": self.series_by_kind.load,
-            "cards": self._load_cards,
+            "cards": lambda cards: self.cards.update((card, load_series(by_kind)) for card, by_kind in cards),
             "attempts": self._load_attempts,
-            "returned": self._load_returned,
+            "returned": lambda rows: self.returned.update((row, return_of(state)) for row, *state in rows),
             "rates": lambda rates: self.rates.update(rates_of(rates)),
-            "counted": self._load_counted,
+            "counted": lambda rows: self.counted.update((row, tuple(map(counted_of, each))) for row, each in rows),
             "accounts": self._load_accounts,
             "actors": self._load_actors,
             "counterparties": self.counterparties.load_parties,
@@ -274,19 +274,10 @@ class ProgramState:
         self.arrivals.load(arrivals)
         self.declarations = [(at, Declared(*fields)) for at, fields in declarations]
 
-    def _load_cards(self, dumped: Any) -> None:
-        self.cards.update((card, load_series(by_kind)) for card, by_kind in dumped)
-
     def _load_attempts(self, dumped: Any) -> None:
         for card, part in dumped:
             self.attempts[card] = edges = Edges()
             edges.load(part)
-
-    def _load_returned(self, dumped: Any) -> None:
-        self.returned.update((row, return_of(state)) for row, *state in dumped)
-
-    def _load_counted(self, dumped: Any) -> None:
-        self.counted.update((row, tuple(map(counted_of, history))) for row, history in dumped)
 
     def _load_accounts(self, dumped: Any) -> None:
         *accounts, merged = dumped

@@ -222,16 +222,15 @@ def _broken_rules(url: SplitResult, host: str, port: int | None, *, allow_local:
         yield "must have no user name or password"
     if port is not None and port != HTTPS_PORT and port < LEAST_PORT:
         yield f"must be on port {HTTPS_PORT}, or on one from {LEAST_PORT} on"
-    if _is_address(host) and is_blocked(host, allow_local=allow_local):
+    if _address_of(host) is not None and is_blocked(host, allow_local=allow_local):
         yield "must not name an address that is not public"
 
 
-def _is_address(host: str) -> bool:
+def _address_of(text: str) -> IPv4Address | IPv6Address | None:
     try:
-        ip_address(host)
+        return ip_address(text)
     except ValueError:
-        return False
-    return True
+        return None
 
 
 def _ascii_host(host: str) -> str:
@@ -275,11 +274,10 @@ _BLOCKED: Final = tuple(
 
 def is_blocked(address: str, *, allow_local: bool) -> bool:
     """Whether nothing may be sent to this address or invalid text; ``allow_local`` permits loopback."""
-    try:
-        ip = ip_address(address.partition("%")[0])
-    except ValueError:
+    ip = _address_of(address.partition("%")[0])
+    if ip is None:
         return True
-    unwrapped = _unwrapped(ip)
+    unwrapped = ip.ipv4_mapped or ip if isinstance(ip, IPv6Address) else ip  # IPv4-mapped counts as IPv4
     if allow_local and unwrapped.is_loopback:
         return False
     return (
@@ -289,8 +287,3 @@ def is_blocked(address: str, *, allow_local: bool) -> bool:
         or unwrapped.is_unspecified
         or any(unwrapped in network for network in _BLOCKED)
     )
-
-
-def _unwrapped(ip: IPv4Address | IPv6Address) -> IPv4Address | IPv6Address:
-    """The IPv4 address within an IPv4-mapped one."""
-    return ip.ipv4_mapped or ip if isinstance(ip, IPv6Address) else ip
