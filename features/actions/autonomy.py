@@ -102,22 +102,14 @@ def narrow_by_itself(program: ProgramState, position: EntryPosition, emit: Emit)
     reasons = [_reason(program, name, turned_bad) for name in sorted(withdrawn)]
     if not reasons:
         return
-    body = without(
-        program.autonomy.body,
-        withdrawn,
-        policy,
-        version=program.autonomy.next_version,
-        note=" ".join(reasons),
-    )
+    version, note = program.autonomy.next_version, " ".join(reasons)
+    body = without(program.autonomy.body, withdrawn, policy, version=version, note=note)
     action = ActionState(
         id=derived_id(program.id, body.version),
-        alert_id=None,
-        alert_sha256=None,
         type=ActionType.SET_AUTONOMY,
         target_type="program",
         target_id=program.id,
         requested_by=PLATFORM,
-        approved_by=None,
         status=ActionStatus.REQUESTED,
         change=_recorded(program, body),
         created_at=position.appended_at,

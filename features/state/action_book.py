@@ -21,13 +21,13 @@ class ActionState(msgspec.Struct, kw_only=True):
     """The present state of an action."""
 
     id: str
-    alert_id: str | None
-    alert_sha256: str | None
+    alert_id: str | None = None
+    alert_sha256: str | None = None
     type: ActionType
     target_type: str
     target_id: str
     requested_by: str
-    approved_by: str | None
+    approved_by: str | None = None
     status: ActionStatus
     change: dict[str, Any] | None
     created_at: int

@@ -12,15 +12,7 @@ from clearhold.features.catalogue.vector import FeatureVector, is_attempt
 from clearhold.features.core.vocabulary import Rail
 from clearhold.features.scorers.engine import default_card
 from clearhold.features.scorers.signal import Family, InputKind, Scorer, SignalGroup
-from clearhold.features.scorers.trs_v1 import (
-    amount,
-    flow,
-    habits,
-    identity,
-    relationship,
-    returns,
-    timing,
-)
+from clearhold.features.scorers.trs_v1 import amount, flow, habits, identity, relationship, returns, timing
 
 VERSION: Final = "trs-v1"
 ENTITY_FLOOR: Final = 5
