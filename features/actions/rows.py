@@ -65,13 +65,9 @@ class ActionLinkBody(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     body_sha256: str | None
 
 
-def action_row(
-    program: ProgramState, action: ActionState, position: EntryPosition, step: Transition | None = None
-) -> ActionRow:
-    """The action after this entry."""
-    response = None if step is None else step.bank_response
-    released = () if step is None else step.released_alert_ids
-    is_executed = step is not None and step.status is ActionStatus.EXECUTED
+def action_row(program: ProgramState, action: ActionState, position: EntryPosition, step: Transition) -> ActionRow:
+    """The action after this entry, whose last step is given."""
+    response, released = step.bank_response, step.released_alert_ids
     return copied(
         ActionRow,
         action,
@@ -80,8 +76,8 @@ def action_row(
         status=action.status.value,
         change=None if action.change is None else canonical(action.change).decode(),
         bank_response=None if response is None else canonical(response).decode(),
-        error=None if step is None else step.error,
-        executed_at=step.at if step is not None and is_executed else None,
+        error=step.error,
+        executed_at=step.at if step.status is ActionStatus.EXECUTED else None,
         updated_at=position.appended_at,
         released_alert_ids=canonical(released).decode() if released else None,
     )

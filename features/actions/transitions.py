@@ -55,7 +55,7 @@ def request(program: ProgramState, entry: ActionEntry, position: EntryPosition, 
             change=entry.change if change is None else change.recorded(program, entry, position),
             created_at=at,
         )
-        requested = Transition(
+        step = Transition(
             status=ActionStatus.REQUESTED,
             at=at,
             actor=entry.operator,
@@ -63,8 +63,7 @@ def request(program: ProgramState, entry: ActionEntry, position: EntryPosition, 
             principal_id=entry.principal_id,
             identity=entry.identity,
         )
-        emit(link_of_transition(program, action, requested, position))
-        step = None
+        emit(link_of_transition(program, action, step, position))
         if not _needs_second(program, action, position):
             action.status = ActionStatus.APPROVED
             if change is not None:
