@@ -21,8 +21,8 @@ from clearhold.features.alerts.rows import (
     alert_body_row,
     alert_id_of,
     alert_row,
-    alert_transfer_rows,
     disposition_rows,
+    emit_transfers,
     result_row,
 )
 from clearhold.features.core.canonical import json_text
@@ -158,8 +158,7 @@ def appeal(program: ProgramState, entry: AppealEntry, position: EntryPosition, e
     emit(alert_row(program, alert, position))
     emit(body)
     named = (known for known in map(program.transfers.row_of, alert.transfers) if known is not None)
-    for of_transfer in alert_transfer_rows(program, alert, (*named, *alert.older()), position):
-        emit(of_transfer)
+    emit_transfers(program, alert, (*named, *alert.older()), position, emit)
     settle_clearings(program, position, emit)
     kind = ResultKind.APPEAL
     emit(result_row(program, position, result, kind, entry.id, alert_id=old.id, opened_alert_id=alert.id))

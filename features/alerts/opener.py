@@ -22,9 +22,9 @@ from clearhold.features.alerts.rows import (
     alert_body_row,
     alert_id_of,
     alert_row,
-    alert_transfer_rows,
     derived_from,
     disposition_rows,
+    emit_transfers,
     make_worse,
 )
 from clearhold.features.core.canonical import json_text
@@ -247,8 +247,7 @@ class AlertOpener:
         assessment = self._context.assessment
         hops = () if path is None else (*assessment.layering, *assessment.round_trip)
         rows = (self._row, *resting, *hops)
-        for row in alert_transfer_rows(self._program, alert, rows, self._position):
-            self._emit(row)
+        emit_transfers(self._program, alert, rows, self._position, self._emit)
 
     def _is_missing(self, alert: AlertState) -> bool:
         """True for a known transfer without an alert that a new score takes to review or hold.

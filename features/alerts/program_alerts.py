@@ -17,7 +17,7 @@ import msgspec
 from clearhold.features.alerts.evidence import refreshed, shown_figures
 from clearhold.features.alerts.evidence_bodies import Draft, ProgramEvidence
 from clearhold.features.alerts.narrative import ADVICE, ESCALATING, detector_of, heading, listed, recommended, words
-from clearhold.features.alerts.rows import alert_body_row, alert_id_of, alert_row, alert_transfer_rows, make_worse
+from clearhold.features.alerts.rows import alert_body_row, alert_id_of, alert_row, emit_transfers, make_worse
 from clearhold.features.core.canonical import json_text
 from clearhold.features.core.instants import format_instant
 from clearhold.features.core.log_entry import Emit, EntryPosition, no_rows
@@ -92,7 +92,7 @@ class SnapshotAlerts:
         self._program.day_tallies.count_alert(alert.opened_at, closed=False)
         self._emit(alert_row(self._program, alert, self._position))
         self._emit(body)
-        self._emit_transfers(alert, parts)
+        emit_transfers(self._program, alert, parts.transfers.rows, self._position, self._emit)
 
     def _join(self, alert: AlertState, finding: ProgramFinding, breach: Breach, key: str) -> None:
         stored = self._book.texts(alert)[1]
@@ -107,11 +107,7 @@ class SnapshotAlerts:
         self._write(alert, refreshed(stored, evidence))
         if self._emit is not no_rows:
             self._emit(alert_row(self._program, alert, self._position))
-            self._emit_transfers(alert, parts)
-
-    def _emit_transfers(self, alert: AlertState, parts: Parts) -> None:
-        for row in alert_transfer_rows(self._program, alert, parts.transfers.rows, self._position):
-            self._emit(row)
+            emit_transfers(self._program, alert, parts.transfers.rows, self._position, self._emit)
 
     def _write(self, alert: AlertState, evidence: ProgramEvidence) -> Draft:
         """Set the alert's texts."""

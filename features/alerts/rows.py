@@ -1,6 +1,6 @@
 """Rows of an alert: its versions, its body as opened with a digest for citations, and its dispositions."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import Any
 
 import msgspec
@@ -9,7 +9,7 @@ from clearhold.features.alerts.evidence_bodies import Draft
 from clearhold.features.core.canonical import ALERT_IDS, Chain, canonical, digest_of
 from clearhold.features.core.entries.commands import DecisionWarning, EntryResult, ResultKind
 from clearhold.features.core.instants import format_instant
-from clearhold.features.core.log_entry import ChainFactRow, EntryPosition, copied
+from clearhold.features.core.log_entry import ChainFactRow, Emit, EntryPosition, copied
 from clearhold.features.core.principal import OperatorIdentity
 from clearhold.features.core.rows.alerts import AlertBodyRow, AlertRow, AlertTransferRow, DispositionRow, EntryResultRow
 from clearhold.features.core.vocabulary import AlertDecision
@@ -135,12 +135,12 @@ def alert_body_row(
     )
 
 
-def alert_transfer_rows(
-    program: ProgramState, alert: AlertState, rows: Iterable[int], position: EntryPosition
-) -> Iterator[AlertTransferRow]:
-    """By which the alert is found from its transfers, and a transfer names its alerts."""
+def emit_transfers(
+    program: ProgramState, alert: AlertState, rows: Iterable[int], position: EntryPosition, emit: Emit
+) -> None:
+    """The rows by which the alert is found from its transfers, and a transfer names its alerts."""
     for row in dict.fromkeys(rows):
-        yield AlertTransferRow(program.tenant_id, program.id, alert.id, position.shard, position.offset, row)
+        emit(AlertTransferRow(program.tenant_id, program.id, alert.id, position.shard, position.offset, row))
 
 
 class SignedDecision(msgspec.Struct, frozen=True, kw_only=True):
