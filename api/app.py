@@ -22,7 +22,7 @@ from clearhold.api.areas import ROUTES, http_app, services_of, wired_gate
 from clearhold.api.background import BackgroundFlows, agent_importer, in_background, supervised_work
 from clearhold.api.http.limits import Connections, raise_file_limit
 from clearhold.api.http.server import address_of, listening_socket, serve_until_signalled
-from clearhold.api.log.preflight_log import PreflightLog
+from clearhold.api.log.commands import PendingEntries
 from clearhold.api.opening import OpenedScoring, begun_scoring, joined_database, open_stores
 from clearhold.api.settings import Settings
 from clearhold.api.telemetry.metrics import (
@@ -90,7 +90,7 @@ def serve(settings: Settings, *, on_ready: Callable[[str], None]) -> None:
         gate = wired_gate(stores, settings.origins(base_url), admin_token=admin_token, limits=settings.rate_limits)
         app = http_app(ROUTES, services_of(resources), gate=gate, base_url=base_url)
         collectors = (lake, supervision, ConnectionCollector(connections))
-        metrics = _metrics(stores, flows, resources.preflight_log, collectors, settings)
+        metrics = _metrics(stores, flows, resources.pending, collectors, settings)
         request_log = RequestLog(stores.clock)
         observed = Observed(app, RequestMetrics(metrics), request_log)
         opened.enter_context(metrics_served(metrics_listening, metrics))
@@ -234,7 +234,7 @@ def _readiness(stores: Stores, engine: Engine, supervision: Supervision) -> Read
 def _metrics(
     stores: Stores,
     flows: BackgroundFlows,
-    preflight_log: PreflightLog,
+    pending: PendingEntries,
     collectors: Iterable[Collector],
     settings: Settings,
 ) -> CollectorRegistry:
@@ -242,7 +242,7 @@ def _metrics(
     metrics, engine = CollectorRegistry(), flows.engine
     measure_process(metrics, stores.appender, stores.memory)
     for collector in (
-        engine.collector(waiting=preflight_log.waiting_entries),
+        engine.collector(waiting=pending.entries),
         flows.backfills.counts,
         *flows.bank_work.collectors,
         flows.webhooks.collector,

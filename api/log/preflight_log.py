@@ -117,10 +117,6 @@ class PreflightLog:
         """Whether the oldest unapplied entry of the program's shard has waited too long."""
         return self._pending.waiting_us(self._shard(program_id), now=now) > STATE_BEHIND_AFTER_US
 
-    def waiting_entries(self, shard: int) -> int:
-        """The number of this process's unapplied entries."""
-        return self._pending.entries(shard)
-
     async def find(self, principal: Principal, preflight_id: str) -> PreflightRecord | None:
         """The record of this id; an unknown id is not looked up on disk."""
         if not self.is_open:
