@@ -1,5 +1,6 @@
 """A program's caps over HTTP. A change is approved on the route of actions."""
 
+from functools import partial
 from typing import Any, Final
 
 from clearhold.api.actions.schemas import ACTION
@@ -100,23 +101,20 @@ _REQUEST: Final = Operation(
     example=NEW_LIMIT,
     answer_example=LIMIT_ACTION,
 )
-_READ: Final = Operation(
+_operation: Final = partial(Operation, tag=_TAG, access=Access.BEARER)
+_READ: Final = _operation(
     id="getLimits",
-    tag=_TAG,
     summary="All five kinds of cap of a program with their use now, and the changes that wait. A day and a month are "
     "of the calendar (UTC). `per_transaction` shows the largest outgoing transfer of the day, and the two kinds on one "
     "entity the entity that uses most.",
-    access=Access.BEARER,
     answers={200: Limits},
     refusals=(ErrorCode.PROGRAM_NOT_FOUND,),
     asks_owner=True,
     answer_example=LIMITS,
 )
-_HISTORY: Final = Operation(
+_HISTORY: Final = _operation(
     id="listLimitHistory",
-    tag=_TAG,
     summary="The changes of a program's caps that were approved, newest first.",
-    access=Access.BEARER,
     answers={200: LimitHistoryPage},
     refusals=(ErrorCode.PROGRAM_NOT_FOUND,),
     asks_owner=True,

@@ -6,9 +6,8 @@ Errors  NotFoundError for a party or program that is not this tenant's; InvalidR
         programs have while the request names none of them
 """
 
-from collections.abc import Sequence
 from functools import partial
-from typing import Annotated, Any, Final, TypeVar
+from typing import Annotated, Any, Final
 
 import msgspec
 from anyio import to_thread
@@ -43,8 +42,6 @@ _NOUNS: Final = {
 
 _SERVICE: Final = "parties"
 _TEXTS: Final = msgspec.json.Decoder(tuple[str, ...])
-
-Row = TypeVar("Row")
 
 
 class PartyQuery(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
@@ -127,24 +124,6 @@ class PartyFinder:
         self._programs = resources.programs
         self.entities, self.counterparties = Entities(database), Counterparties(database)
 
-    def entity(
-        self,
-        principal: Principal,
-        entity_id: str,
-        program_id: str | None,
-        kind: ActorType = ActorType.ENTITY,
-        unknown: ErrorCode | None = None,
-    ) -> EntityRow:
-        """An agent is an entity of the program ``agents``; ``unknown`` replaces the code of an unknown id."""
-        rows = self.entities.find(principal, entity_id, self._named(principal, program_id))
-        if kind is ActorType.AGENT:
-            rows = [row for row in rows if self.holds_agents(principal, row.program_id)]
-        return _only(rows, kind, unknown)
-
-    def counterparty(self, principal: Principal, counterparty_id: str, program_id: str | None) -> CounterpartyRow:
-        rows = self.counterparties.find(principal, counterparty_id, self._named(principal, program_id))
-        return _only(rows, ActorType.COUNTERPARTY)
-
     def find(
         self,
         principal: Principal,
@@ -153,24 +132,23 @@ class PartyFinder:
         program_id: str | None,
         unknown: ErrorCode | None = None,
     ) -> EntityRow | CounterpartyRow:
-        if kind is ActorType.COUNTERPARTY:
-            return self.counterparty(principal, actor_id, program_id)
-        return self.entity(principal, actor_id, program_id, kind, unknown)
+        """An agent is an entity of the program ``agents``; ``unknown`` replaces the code of an unknown id."""
+        named = self._programs.filter_by(principal, None if program_id is None else [program_id])
+        table = self.counterparties if kind is ActorType.COUNTERPARTY else self.entities
+        rows = [
+            row
+            for row in table.find(principal, actor_id, named)
+            if kind is not ActorType.AGENT or self.holds_agents(principal, row.program_id)
+        ]
+        noun, sentence, code = _NOUNS[kind]
+        if not rows:
+            raise NotFoundError(sentence, unknown or code)
+        if len(rows) > 1:
+            raise several_programs(noun)
+        return rows[0]
 
     def holds_agents(self, principal: Principal, program_id: str) -> bool:
         return self._programs.read(principal, program_id).slug == AGENTS_SLUG
-
-    def _named(self, principal: Principal, program_id: str | None) -> tuple[str, ...] | None:
-        return self._programs.filter_by(principal, None if program_id is None else [program_id])
-
-
-def _only(rows: Sequence[Row], kind: ActorType, unknown: ErrorCode | None = None) -> Row:
-    noun, sentence, code = _NOUNS[kind]
-    if not rows:
-        raise NotFoundError(sentence, unknown or code)
-    if len(rows) > 1:
-        raise several_programs(noun)
-    return rows[0]
 
 
 class PartyService:
@@ -184,12 +162,17 @@ class PartyService:
         return await to_thread.run_sync(self._counterparty, principal, counterparty_id, query)
 
     def _entity(self, principal: Principal, entity_id: str, query: PartyQuery) -> Entity:
-        row, table = self._parties.entity(principal, entity_id, query.program_id), self._parties.entities
+        row, table = (
+            self._parties.find(principal, ActorType.ENTITY, entity_id, query.program_id),
+            self._parties.entities,
+        )
+        assert isinstance(row, EntityRow), "an entity was asked for"
         entity = to_entity(row, raw=table.last_raw(row), created_at=table.created_at(row))
         return self._programs.marked(entity, row.program_id)
 
     def _counterparty(self, principal: Principal, counterparty_id: str, query: PartyQuery) -> Counterparty:
-        row = self._parties.counterparty(principal, counterparty_id, query.program_id)
+        row = self._parties.find(principal, ActorType.COUNTERPARTY, counterparty_id, query.program_id)
+        assert isinstance(row, CounterpartyRow), "a counterparty was asked for"
         counterparty = to_counterparty(row, raw=self._parties.counterparties.last_raw(row))
         return self._programs.marked(counterparty, row.program_id)
 

@@ -5,7 +5,7 @@ Errors  NotFoundError for an actor or program that is not this tenant's; Invalid
         service does not know its public address; UnavailableError while the program's state has no owner
 """
 
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import msgspec
 import structlog
@@ -36,19 +36,11 @@ from clearhold.features.core.canonical import derived_id
 from clearhold.features.core.errors import ConflictError, ErrorCode
 from clearhold.features.core.instants import SECOND_US
 from clearhold.features.core.principal import KeyScope, Principal
-from clearhold.features.core.vocabulary import ActorType, Score
+from clearhold.features.core.vocabulary import ActorType
 from clearhold.features.shard.questions import ReadScores
 from clearhold.store.keys.signing_keys import KeyPurpose
 
 UNSCORED: Final = "This actor has no score yet, so there is nothing to prove."
-
-
-class ActorScore(NamedTuple):
-    """An actor's score in a program at an instant."""
-
-    program_id: str
-    at: int
-    score: Score
 
 
 LIFETIME_S: Final = 24 * 60 * 60
@@ -67,10 +59,29 @@ class ProofService:
         self._parties, self._keys, self._issuer = PartyFinder(resources), stores.record.signing_keys, resources.issuer
 
     async def issue(self, principal: Principal, request: NewProof) -> Proof:
-        actor = await self._score(principal, request)
+        kind, named = ActorType(request.type), None if request.program_id is None else str(request.program_id)
+        actor = await to_thread.run_sync(self._parties.find, principal, kind, request.id, named)
+        now = self._clock.now()
+        (score,) = (await self._owner.query(actor.program_id, ReadScores(kind, (request.id,), now))).value
+        if score is None or score.value is None:
+            raise ConflictError(UNSCORED, ErrorCode.ACTOR_UNSCORED)
         if self._issuer is None:
             raise ConflictError(NO_ISSUER, ErrorCode.ISSUER_UNKNOWN)
-        claims = self._programs.marked(_claims(principal, request, actor, self._issuer), actor.program_id)
+        subject, issued_at = f"{kind}:{request.id}", now // SECOND_US
+        claims = to_answer(
+            score,
+            ProofClaims,
+            iss=self._issuer,
+            sub=subject,
+            tenant=principal.tenant,
+            program=actor.program_id,
+            score=score.value,
+            reasons=tuple(reason.id for reason in score.reasons),
+            iat=issued_at,
+            exp=issued_at + LIFETIME_S,
+            jti=derived_id("proof", actor.program_id, score.version, subject, str(now)),
+        )
+        claims = self._programs.marked(claims, actor.program_id)
         log.info(
             "proof_issued",
             tenant_id=principal.tenant_id,
@@ -94,35 +105,6 @@ class ProofService:
             claims=claims or msgspec.UNSET,
             expired=True if fault is Fault.EXPIRED else msgspec.UNSET,
         )
-
-    async def _score(self, principal: Principal, request: NewProof) -> ActorScore:
-        kind, named = ActorType(request.type), None if request.program_id is None else str(request.program_id)
-        actor = await to_thread.run_sync(self._parties.find, principal, kind, request.id, named)
-        program_id, now = actor.program_id, self._clock.now()
-        question = ReadScores(kind, (request.id,), now)
-        (score,) = (await self._owner.query(program_id, question)).value
-        if score is None or score.value is None:
-            raise ConflictError(UNSCORED, ErrorCode.ACTOR_UNSCORED)
-        return ActorScore(program_id, now, score)
-
-
-def _claims(principal: Principal, request: NewProof, actor: ActorScore, issuer: str) -> ProofClaims:
-    program_id, at, score = actor
-    assert score.value is not None, "an actor without a score was refused"
-    subject, issued_at = f"{request.type.value}:{request.id}", at // SECOND_US
-    return to_answer(
-        score,
-        ProofClaims,
-        iss=issuer,
-        sub=subject,
-        tenant=principal.tenant,
-        program=program_id,
-        score=score.value,
-        reasons=tuple(reason.id for reason in score.reasons),
-        iat=issued_at,
-        exp=issued_at + LIFETIME_S,
-        jti=derived_id("proof", program_id, score.version, subject, str(at)),
-    )
 
 
 NEW_PROOF: Final = {"type": "entity", "id": "enti_2zExample0001"}
