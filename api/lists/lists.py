@@ -242,20 +242,11 @@ def instant_in(text: str | None) -> int | None:
     return None if text is None else parse_instant(text)
 
 
-class TimedFilters(Protocol):
-    """The filters of a request that bound the time."""
-
-    @property
-    def from_(self) -> str | None: ...
-
-    @property
-    def to(self) -> str | None: ...
-
-
-def filter_of(kind: type[Stored], request: TimedFilters, program_ids: tuple[str, ...] | None) -> Stored:
+def filter_of(kind: type[Stored], request: msgspec.Struct, program_ids: tuple[str, ...] | None) -> Stored:
     """The filters of a request as the store takes them, under the same names; the programs are the checked ones."""
-    bounds = {"programId": program_ids, "from": instant_in(request.from_), "to": instant_in(request.to)}
-    return msgspec.convert(msgspec.to_builtins(request) | bounds, kind)
+    plain = msgspec.to_builtins(request)
+    bounds = {name: instant_in(plain[name]) for name in _BOUNDS}
+    return msgspec.convert({**plain, **bounds, "programId": program_ids}, kind)
 
 
 def days_between(from_: str | None, to: str | None) -> tuple[int | None, int | None]:
