@@ -160,8 +160,7 @@ def appeal(program: ProgramState, entry: AppealEntry, position: EntryPosition, e
     named = (known for known in map(program.transfers.row_of, alert.transfers) if known is not None)
     emit_transfers(program, alert, (*named, *alert.older()), position, emit)
     settle_clearings(program, position, emit)
-    kind = ResultKind.APPEAL
-    emit(result_row(program, position, result, kind, entry.id, alert_id=old.id, opened_alert_id=alert.id))
+    emit(result_row(program, position, result, ResultKind.APPEAL, entry.id, alert_id=old.id, opened_alert_id=alert.id))
 
 
 def appeal_key(alert_id: str) -> str:

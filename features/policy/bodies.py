@@ -92,12 +92,9 @@ class PolicyBody(Body, frozen=True, kw_only=True):
 
     def least_narrative(self, severity: Severity, *, hard: bool) -> int:
         """The least number of characters of a person's narrative on an alert."""
-        chars = _NARRATIVE_CHARS if self.min_narrative_chars is msgspec.UNSET else self.min_narrative_chars
+        chars = NarrativeChars() if self.min_narrative_chars is msgspec.UNSET else self.min_narrative_chars
         of_severity: int = getattr(chars, severity.value)
         return max(of_severity, chars.hard) if hard else of_severity
-
-
-_NARRATIVE_CHARS: Final = NarrativeChars()
 
 
 class ClockPolicy(Body, frozen=True, kw_only=True):
