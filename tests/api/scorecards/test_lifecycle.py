@@ -9,6 +9,7 @@ from clearhold.features.core.canonical import canonical, digest_of
 from clearhold.features.core.instants import DAY_US
 from clearhold.features.core.scorecards import scorecard_sha256
 from clearhold.features.policy.bodies import SCORECARD
+from clearhold.store.analysts.control_rows import ScorecardReportRow, control_rows
 from tests.support.running_app import RunningApp, assert_refused
 from tests.support.scorecard_calls import NOTE, ScorecardCalls
 from tests.support.scorecards import a_card, a_report
@@ -63,6 +64,28 @@ def test_given_a_reported_card_when_another_person_approves_then_it_scores_and_s
     lines = api.client.get("/api/record/export?kinds=policy", headers=api.operator(cards.tenant)).text
     bodies = [msgspec.json.decode(line)["body"] for line in lines.splitlines()]
     assert change["bodySha256"] in {digest_of(canonical(body)) for body in bodies}
+
+
+@pytest.mark.parametrize(
+    ("finding", "listed"),
+    [
+        ({"kind": "drift", "share": 0.25}, {"kind": "drift", "share": 0.25}),
+        ({"text": "Account 123456789 is in it"}, {"text": "Account ****6789 is in it"}),
+        ({"kind": "empty", "of": []}, {"kind": "empty", "of": []}),
+    ],
+)
+def test_given_a_report_then_analysts_read_it_as_an_object_without_whole_account_numbers(
+    api: RunningApp, cards: ScorecardCalls, finding: dict[str, Any], listed: dict[str, Any]
+) -> None:
+    cards.propose()
+    reported = cards.report("scorecard-v1", findings=[finding]).json()
+
+    (row,) = control_rows(api.registry.tenancy)["scorecard_reports"]
+
+    assert isinstance(row, ScorecardReportRow)
+    assert (row.version, row.sha256) == ("scorecard-v1", reported["reportSha256"])
+    body = msgspec.json.decode(row.body)
+    assert (body["data"], body["findings"]) == (reported["report"]["data"], [listed])
 
 
 @pytest.mark.parametrize("approver", ["ann", " ANN "])
