@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from contextlib import closing
 from itertools import count, islice
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 import duckdb
 import msgspec
@@ -49,6 +49,20 @@ class Rebuilt(msgspec.Struct, frozen=True, kw_only=True):
     aside: Path | None
 
 
+class _Log(NamedTuple):
+    """The whole log of a directory: of each shard its segments, then the tail in Redis."""
+
+    data_dir: DataDir
+    reader: LogReader
+    segments: LogSegments
+    clock: Clock
+
+    def entries(self, shard: int) -> Iterator[LogEntry]:
+        segments, tail = self.segments.shard(shard), self.reader.tail(shard)
+        yield from segments.read(0)
+        yield from self.reader.entries(shard, segments.last_offset, tail, page=PAGE_ENTRIES)
+
+
 class _NoSnapshots:
     """No snapshots during a rebuild: the next start uses the existing ones, or replays."""
 
@@ -80,7 +94,8 @@ def rebuild(
     try:
         with closing(open_database(path)) as database:
             mark_database(database, data_dir.identity)
-            entries = _replay(data_dir, reader, segments, database, clock, on_progress)
+            log = _Log(data_dir, reader, segments, clock)
+            entries = _replay(log, database, on_progress)
             checkpoints = CheckpointLog(database, data_dir.record_dir)
             checkpoints.open()
             links = _check(data_dir, database, Verification(database, checkpoints, keys))
@@ -92,57 +107,37 @@ def rebuild(
     return Rebuilt(entries=entries, links=links, aside=_swap_in(path, data_dir.duckdb_path))
 
 
-def _replay(
-    data_dir: DataDir,
-    reader: LogReader,
-    segments: LogSegments,
-    database: duckdb.DuckDBPyConnection,
-    clock: Clock,
-    on_progress: Callable[[int, int], None],
-) -> int:
+def _replay(log: _Log, database: duckdb.DuckDBPyConnection, on_progress: Callable[[int, int], None]) -> int:
     """Apply and commit the whole log; returns the number of its entries."""
-    chains = RebuildingChains(database, data_dir.record_dir)
+    chains = RebuildingChains(database, log.data_dir.record_dir)
     chains.open()
     writer = BatchWriter(database, chains)
-    shards, applied = Shards(data_dir.shards), 0
+    shards, applied = Shards(log.data_dir.shards), 0
     step = ShardStep(StepContext(shards, committed={}, snapshots=_NoSnapshots()))
     for shard in range(shards.count):
-        entries = _entries(segments, reader, shard)
+        entries = log.entries(shard)
         while page := list(islice(entries, PAGE_ENTRIES)):
             results, _ = step.on_batch([ShardChunk(shard, page)])
             for each in results:
                 batch = batch_of([each], {})
-                writer.commit(batch.tables, batch.offsets, clock.now())
+                writer.commit(batch.tables, batch.offsets, log.clock.now())
             applied += len(page)
             on_progress(shard, applied)
         shards.restore(ShardState(shard))  # Its rows are committed; the state is no longer needed.
-    _keep_lost(data_dir, segments, database, writer, chains, clock)
+    _keep_lost(log, database, writer, chains)
     chains.close()
     return applied
 
 
-def _keep_lost(
-    data_dir: DataDir,
-    segments: LogSegments,
-    database: duckdb.DuckDBPyConnection,
-    writer: BatchWriter,
-    chains: RebuildingChains,
-    clock: Clock,
-) -> None:
+def _keep_lost(log: _Log, database: duckdb.DuckDBPyConnection, writer: BatchWriter, chains: RebuildingChains) -> None:
     """Keep rows of the old database, and links in the chains' files, whose log entries are lost."""
-    holes = AcceptedLosses(data_dir.lake_dir).holes
-    names = {segments.shard(shard).name: shard for shard in range(data_dir.shards)}
+    holes = AcceptedLosses(log.data_dir.lake_dir).holes
+    names = {log.segments.shard(shard).name: shard for shard in range(log.data_dir.shards)}
     lost = [(names[hole.stream], hole) for hole in holes if hole.stream in names]
-    keep_lost_rows(database, data_dir.duckdb_path, lost)
+    keep_lost_rows(database, log.data_dir.duckdb_path, lost)
     facts = chains.facts_of(lambda shard, offset: any(of == shard and hole.holds(offset) for of, hole in lost))
     if facts:
-        writer.commit(row_tables({ChainFactRow: facts}), {}, clock.now())
-
-
-def _entries(segments: LogSegments, reader: LogReader, shard: int) -> Iterator[LogEntry]:
-    """A shard's whole log: its segments, then the tail in Redis."""
-    yield from segments.shard(shard).read(0)
-    yield from reader.entries(shard, segments.shard(shard).last_offset, reader.tail(shard), page=PAGE_ENTRIES)
+        writer.commit(row_tables({ChainFactRow: facts}), {}, log.clock.now())
 
 
 def _check(data_dir: DataDir, database: duckdb.DuckDBPyConnection, verification: Verification) -> int:

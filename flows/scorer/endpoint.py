@@ -25,7 +25,6 @@ from clearhold.flows.scorer.wire import (
     encoded_answer,
     frame,
     header,
-    total,
 )
 from clearhold.flows.stream.dataflow import RowBatch, encoded
 
@@ -79,7 +78,7 @@ class ScorerEndpoint:
     def put(self, batch: RowBatch) -> None:
         """Send a batch; answers questions while there is no room."""
         parts: list[Buffer] = [*encoded(batch)]
-        self._send([header(FrameKind.BATCH, total(parts)), *parts])
+        self._send([header(FrameKind.BATCH, sum(map(len, parts))), *parts])
 
     def send(self, kind: FrameKind, body: object = None) -> None:
         self._send([frame(kind, b"" if body is None else msgspec.msgpack.encode(body))])

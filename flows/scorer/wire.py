@@ -14,7 +14,7 @@ Errors  ``ConnectionError`` when the other side has ended; ``FrameError`` for an
 import asyncio
 import mmap
 import socket
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from enum import IntEnum
 from itertools import count
 from typing import Any, Final, NamedTuple, TypeVar, cast
@@ -137,10 +137,6 @@ class Frames:
             at = end
         del pending[:at]
         return frames
-
-
-def total(parts: Sequence[Buffer]) -> int:
-    return sum(len(part) for part in parts)
 
 
 AnswerT = TypeVar("AnswerT")

@@ -37,7 +37,7 @@ from clearhold.flows.running.counts import counter, gauge
 from clearhold.store.clock import Clock
 from clearhold.store.control.tenancy import Tenancy
 from clearhold.store.control.webhooks import Enabled, Endpoint
-from clearhold.store.tables import RowTables, row_tables, rows_of
+from clearhold.store.tables import RowTables, row_tables, rows_in
 
 
 class WebhookCounts:
@@ -103,7 +103,7 @@ class _Commit(NamedTuple):
         if where is not None:
             mask = pc.and_kleene(mask, where(table))
         chosen = table.filter(mask)
-        return rows_of(kind, chosen) if chosen.num_rows else []
+        return [*rows_in(kind, chosen)] if chosen.num_rows else []
 
     def keys(self, kind: type[msgspec.Struct], *names: str) -> set[tuple[Any, ...]]:
         """The values of the columns in all rows of a type."""

@@ -18,7 +18,7 @@ import structlog
 from clearhold.features.core.errors import ErrorCode, UnavailableError
 from clearhold.features.core.instants import pause_after
 from clearhold.features.core.rows.events import WebhookAttemptRow, WebhookDeliveryRow
-from clearhold.store.tables import RowTables, row_tables, rows_of
+from clearhold.store.tables import RowTables, row_tables, rows_in
 
 CONFIRMED_WITHIN_S: Final = 5.0
 NOT_CONFIRMED: Final = "The request was accepted but is not confirmed yet. Repeat it with the same Idempotency-Key."
@@ -68,8 +68,8 @@ class RowExchange:
         attempts = tables.get(WebhookAttemptRow.__name__)
         if loop is None or (deliveries is None and attempts is None):
             return
-        changed: list[WebhookRow] = [] if attempts is None else [*rows_of(WebhookAttemptRow, attempts)]
-        new: list[WebhookRow] = [] if deliveries is None else [*rows_of(WebhookDeliveryRow, deliveries)]
+        changed: list[WebhookRow] = [] if attempts is None else [*rows_in(WebhookAttemptRow, attempts)]
+        new: list[WebhookRow] = [] if deliveries is None else [*rows_in(WebhookDeliveryRow, deliveries)]
         with contextlib.suppress(RuntimeError):  # the loop has ended: the tables have the rows
             loop.call_soon_threadsafe(self._begin_taking, changed + new)
 

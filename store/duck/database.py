@@ -61,7 +61,7 @@ from clearhold.features.core.rows.parties import (
 from clearhold.store.errors import StartupError
 from clearhold.store.record.chain import ChainWriter
 from clearhold.store.record.chain_file import RecordChainRow, RecordCheckpointRow
-from clearhold.store.tables import RowTables, columns_of, row_tables, rows_of
+from clearhold.store.tables import RowTables, columns_of, row_tables, rows_in
 
 
 class LogOffsetRow(msgspec.Struct, frozen=True, gc=False):
@@ -299,7 +299,7 @@ class BatchWriter:
             return []
         if self._chains is None:
             raise ValueError("This writer has no chains to link facts to.")
-        return self._chains.rows_of(rows_of(ChainFactRow, facts))
+        return self._chains.rows_of([*rows_in(ChainFactRow, facts)])
 
     def _was_committed(self, offsets: Mapping[int, int]) -> bool:
         """Whether the last failed batch is in the tables after all; if so, the chains' files are completed."""

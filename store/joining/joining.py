@@ -16,7 +16,6 @@ from typing import Final
 
 import duckdb
 import msgspec
-import redis
 import structlog
 from redis.client import Pipeline
 
@@ -132,56 +131,6 @@ def _is_whole(database: duckdb.DuckDBPyConnection, entry: LogEntry) -> bool:
         return bool(cursor.execute(_WHOLE_BY_KIND[entry.kind], values).fetchall())
 
 
-class Restoring:
-    """The only writer to the Redis of one directory."""
-
-    def __init__(self, client: redis.Redis, segments: LogSegments, data_dir: DataDir, clock: Clock) -> None:
-        self._client, self._segments, self._clock = client, segments, clock
-        self._shards = data_dir.shards
-
-    def restore(self, shards: Sequence[StreamEnds], control: Mapping[str, StreamEnds], holes: Sequence[Hole]) -> None:
-        """Bring the streams to their known ends, and append a loss for each affected tenant."""
-        now = self._clock.now()
-        with self._client.pipeline(transaction=True) as transaction:
-            for tenant_id, ends in control.items():
-                for _, offset, kind, appended_at, body in self._segments.read_control(tenant_id, ends.tail):
-                    transaction.sadd(TENANTS, tenant_id)
-                    key, place = control_key(tenant_id), stream_id_of(offset)
-                    _add(transaction, key, entry_fields(kind, "", appended_at, body), at=place)
-            for shard, ends in enumerate(shards):
-                if ends.is_behind:  # A tick behind the last known offset: nothing may be appended before it.
-                    tick = entry_fields(EntryKind.TICK, "", now, b"")
-                    _add(transaction, shard_key(shard), tick, at=stream_id_of(ends.known + 1))
-            for program, hole in self._affected(control, holes):
-                loss = entry_fields(EntryKind.LOSS, program.id, now, _loss(program, hole, now))
-                _add(transaction, shard_key(shard_of(program.id, self._shards)), loss)
-            transaction.execute()
-
-    def _affected(self, control: Mapping[str, StreamEnds], holes: Sequence[Hole]) -> Iterator[tuple[Program, Hole]]:
-        """For each hole, one program of each affected tenant."""
-        programs = self._programs(control)
-        for hole in holes:
-            seen: set[str] = set()
-            for program in programs:
-                shard = self._segments.shard(shard_of(program.id, self._shards)).name
-                own_control = self._segments.control(program.tenant_id).name
-                if hole.stream in {shard, own_control} and program.tenant_id not in seen:
-                    seen.add(program.tenant_id)
-                    yield program, hole
-
-    def _programs(self, control: Mapping[str, StreamEnds]) -> list[Program]:
-        """All programs that the lake or Redis knows."""
-        reader = LogReader(self._client, range(self._shards))
-        programs: dict[str, Program] = {}
-        for tenant_id, ends in control.items():
-            for source in (self._segments.read_control(tenant_id, ends.tail), reader.control_of(tenant_id)):
-                for _, _, kind, _, body in source:
-                    if kind == ControlKind.PROGRAM:
-                        program = msgspec.json.decode(body, type=Program)
-                        programs[program.id] = program
-        return sorted(programs.values(), key=lambda program: program.id)
-
-
 def _add(transaction: Pipeline, key: str, fields: tuple[bytes | str | int, ...], *, at: str = "*") -> None:
     transaction.execute_command("XADD", key, at, *fields)
 
@@ -224,7 +173,7 @@ def join_log(
 
 
 class Joining:
-    """The log of one directory, in its Redis and its lake."""
+    """The log of one directory, in its Redis and its lake; the only writer to that Redis."""
 
     def __init__(
         self, data_dir: DataDir, target: str | Path, segments: LogSegments, *, clock: Clock, accept_loss: bool
@@ -239,11 +188,10 @@ class Joining:
             in_redis = LogInRedis(client, self._redis_name)
             check_redis(self._data_dir, in_redis, has_history=has_history, accept_loss=self._accept_loss)
             reader = LogReader(client, range(self._data_dir.shards))
-            restoring = Restoring(client, self._segments, self._data_dir, self._clock)
-            self._join_streams(reader, restoring, committed)
+            self._join_streams(reader, committed)
             in_redis.claim(self._data_dir.identity)
 
-    def _join_streams(self, reader: LogReader, restoring: Restoring, committed: Mapping[int, int]) -> None:
+    def _join_streams(self, reader: LogReader, committed: Mapping[int, int]) -> None:
         self._rewrite_control(reader)
         shards = shard_ends(reader, self._segments, committed, shards=self._data_dir.shards)
         self._warn_of_the_clock(shards)
@@ -255,10 +203,53 @@ class Joining:
             return
         if not self._accept_loss:
             raise StartupError(self._refusal(holes, ends))
-        restoring.restore(shards, control, holes)
+        self._restore(shards, control, holes)
         for hole in holes:
             losses.accept(hole)
             log.critical("log_loss_accepted", stream=hole.stream, after=hole.after, upto=hole.upto)
+
+    def _restore(self, shards: Sequence[StreamEnds], control: Mapping[str, StreamEnds], holes: Sequence[Hole]) -> None:
+        """Bring the streams in Redis to their known ends, and append a loss for each affected tenant."""
+        now = self._clock.now()
+        with closing(connect_sync(self._target)) as client, client.pipeline(transaction=True) as transaction:
+            for tenant_id, ends in control.items():
+                for _, offset, kind, appended_at, body in self._segments.read_control(tenant_id, ends.tail):
+                    transaction.sadd(TENANTS, tenant_id)
+                    key, place = control_key(tenant_id), stream_id_of(offset)
+                    _add(transaction, key, entry_fields(kind, "", appended_at, body), at=place)
+            for shard, ends in enumerate(shards):
+                if ends.is_behind:  # A tick behind the last known offset: nothing may be appended before it.
+                    tick = entry_fields(EntryKind.TICK, "", now, b"")
+                    _add(transaction, shard_key(shard), tick, at=stream_id_of(ends.known + 1))
+            for program, hole in self._affected(LogReader(client, range(self._data_dir.shards)), control, holes):
+                loss = entry_fields(EntryKind.LOSS, program.id, now, _loss(program, hole, now))
+                _add(transaction, shard_key(shard_of(program.id, self._data_dir.shards)), loss)
+            transaction.execute()
+
+    def _affected(
+        self, reader: LogReader, control: Mapping[str, StreamEnds], holes: Sequence[Hole]
+    ) -> Iterator[tuple[Program, Hole]]:
+        """For each hole, one program of each affected tenant."""
+        programs = self._programs(reader, control)
+        for hole in holes:
+            seen: set[str] = set()
+            for program in programs:
+                shard = self._segments.shard(shard_of(program.id, self._data_dir.shards)).name
+                own_control = self._segments.control(program.tenant_id).name
+                if hole.stream in {shard, own_control} and program.tenant_id not in seen:
+                    seen.add(program.tenant_id)
+                    yield program, hole
+
+    def _programs(self, reader: LogReader, control: Mapping[str, StreamEnds]) -> list[Program]:
+        """All programs that the lake or Redis knows."""
+        programs: dict[str, Program] = {}
+        for tenant_id, ends in control.items():
+            for source in (self._segments.read_control(tenant_id, ends.tail), reader.control_of(tenant_id)):
+                for _, _, kind, _, body in source:
+                    if kind == ControlKind.PROGRAM:
+                        program = msgspec.json.decode(body, type=Program)
+                        programs[program.id] = program
+        return sorted(programs.values(), key=lambda program: program.id)
 
     def _rewrite_control(self, reader: LogReader) -> None:
         """Write again the control streams that the lake has in part, and Redis whole."""

@@ -148,9 +148,20 @@ class LabelledScorings:
     """The newest scorings up to an instant, in no order; each iteration reads them again."""
 
     def __init__(
-        self, connection: duckdb.DuckDBPyConnection, clauses: dict[str, str], values: Sequence[object]
+        self,
+        connection: duckdb.DuckDBPyConnection,
+        clauses: dict[str, str],
+        values: Sequence[object],
+        program_ids: Sequence[str],
+        upto: int,
     ) -> None:
-        self._connection, self._clauses, self._values = connection, clauses, values
+        within, self._values = f"{clauses['at']} <= ?", [*values, upto]
+        if program_ids:
+            within += f" AND program_id IN {TEXTS}"
+            self._values.append(listed(program_ids))
+        elif clauses["source"] == _TABLES:
+            within += _REAL
+        self._connection, self._clauses = connection, clauses | {"within": within}
         versions = dict(self._read(_VERSIONS))
         self.other_versions = sum(count for version, count in versions.items() if version != FEATURE_VERSION)
         self.total: int = versions.get(FEATURE_VERSION, 0)
@@ -164,35 +175,15 @@ class LabelledScorings:
     def of_tenant(
         cls, connection: duckdb.DuckDBPyConnection, tenant_id: str, program_ids: Sequence[str], upto: int
     ) -> Self:
-        values = [tenant_id, upto, tenant_id]
-        return cls._within(connection, _TABLES, "epoch_us(taken_at)", "label_source", values, program_ids, upto)
+        clauses = {"source": _TABLES, "at": "epoch_us(taken_at)", "label_source": "label_source"}
+        return cls(connection, clauses, [tenant_id, upto, tenant_id], program_ids, upto)
 
     @classmethod
     def of_file(cls, connection: duckdb.DuckDBPyConnection, file: Path, program_ids: Sequence[str], upto: int) -> Self:
         types = check_file(connection, file)
         label = "label_source" if "label_source" in types else f"if(is_bad IS NULL, NULL, '{_FILE_SOURCE}')"
-        at, values = instant_in(types), [pattern_of(file)]
-        return cls._within(connection, "read_parquet(?)", at, label, values, program_ids, upto)
-
-    @classmethod
-    def _within(
-        cls,
-        connection: duckdb.DuckDBPyConnection,
-        source: str,
-        at: str,
-        label_source: str,
-        values: Sequence[object],
-        program_ids: Sequence[str],
-        upto: int,
-    ) -> Self:
-        within = f"{at} <= ?"
-        values = [*values, upto]
-        if program_ids:
-            within += f" AND program_id IN {TEXTS}"
-            values.append(listed(program_ids))
-        elif source == _TABLES:
-            within += _REAL
-        return cls(connection, {"source": source, "at": at, "label_source": label_source, "within": within}, values)
+        clauses = {"source": "read_parquet(?)", "at": instant_in(types), "label_source": label}
+        return cls(connection, clauses, [pattern_of(file)], program_ids, upto)
 
     def __iter__(self) -> Iterator[LabelledScoring]:
         with self._connection.cursor() as cursor:

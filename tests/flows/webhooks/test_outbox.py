@@ -12,7 +12,7 @@ from clearhold.features.core.rows.events import PreflightRow, TransferRow, Webho
 from clearhold.features.core.vocabulary import ProgramSource
 from clearhold.features.webhooks.payloads import EventType
 from clearhold.flows.webhooks.outbox import WebhookOutbox
-from clearhold.store.tables import row_tables, rows_of
+from clearhold.store.tables import row_tables, rows_in
 from tests.support.clock import T0
 from tests.support.webhook_bank import PROGRAM, SIMULATED, TENANT, WebhookBank
 
@@ -81,7 +81,7 @@ def deliveries(outbox: WebhookOutbox, *rows: msgspec.Struct) -> list[WebhookDeli
         by_type.setdefault(type(row), []).append(row)
     tables = outbox.deliveries_for(row_tables(by_type))
     table = tables.get(WebhookDeliveryRow.__name__)
-    return [] if table is None else rows_of(WebhookDeliveryRow, table)
+    return [] if table is None else [*rows_in(WebhookDeliveryRow, table)]
 
 
 def test_given_two_tenants_then_each_endpoint_hears_of_its_own_tenant_and_program_alone(bank: WebhookBank) -> None:

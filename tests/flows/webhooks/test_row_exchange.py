@@ -8,7 +8,7 @@ import pytest
 from clearhold.features.core.rows.events import WebhookAttemptRow
 from clearhold.flows.webhooks import row_exchange
 from clearhold.flows.webhooks.row_exchange import RowExchange, WebhookRow
-from clearhold.store.tables import RowTables, rows_of
+from clearhold.store.tables import RowTables, rows_in
 
 WITHIN_S = 10.0
 
@@ -31,7 +31,7 @@ def a_row(delivery_id: str) -> WebhookAttemptRow:
 
 def ids_in(tables: RowTables) -> list[str]:
     table = tables.get(WebhookAttemptRow.__name__)
-    return [] if table is None else [row.delivery_id for row in rows_of(WebhookAttemptRow, table)]
+    return [] if table is None else [row.delivery_id for row in [*rows_in(WebhookAttemptRow, table)]]
 
 
 @pytest.mark.parametrize("failures", [1, 3])

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clearhold.store.tables import Column, arrow_table, joined_by_type, row_tables, rows_of
+from clearhold.store.tables import Column, arrow_table, joined_by_type, row_tables, rows_in
 
 TOO_LATE = 2**70
 ROWS = 1_024
@@ -64,4 +64,4 @@ def test_given_batches_of_one_row_type_when_they_are_joined_then_each_column_is_
 def test_given_many_rows_when_made_a_table_and_back_then_they_are_the_same_in_their_order() -> None:
     rows = [a_row(offset, is_bad=False) for offset in range(2 * ROWS + 3)]
 
-    assert rows_of(Sample, row_tables({Sample: rows})["Sample"]) == rows
+    assert [*rows_in(Sample, row_tables({Sample: rows})["Sample"])] == rows
