@@ -40,7 +40,7 @@ from clearhold.store.record.checkpoints import CheckpointLog, RecordCheckpoints
 from clearhold.store.record.reading import LastVerifications
 from clearhold.store.redis_log.appender import LogAppender
 from clearhold.store.redis_log.connect import RedisMemory
-from clearhold.store.redis_log.offsets import CommitWaiter, LogProgress
+from clearhold.store.redis_log.offsets import LogProgress
 from clearhold.store.redis_log.reader import LogReader
 
 
@@ -186,9 +186,8 @@ class Resources:
         )
         self.command_log = CommandLog(
             appender=stores.appender,
-            shards=progress.shards,
             pending=self.pending,
-            waiter=CommitWaiter(progress.committed_offset),
+            progress=progress,
             results=EntryResults(stores.database),
             clock=stores.clock,
             new_id=stores.new_id,

@@ -15,7 +15,6 @@ from clearhold.flows.engine import Engine
 from clearhold.flows.own_entries import restore_lost_policies, tick_every_minute
 from clearhold.flows.running.supervision import Supervision, Work
 from clearhold.flows.webhooks.service import Webhooks
-from clearhold.store.redis_log.offsets import CommitWaiter
 
 WATCH_S: Final = 0.5
 
@@ -28,7 +27,7 @@ def agent_importer(stores: Stores, root: str | None) -> AgentImporter:
         programs=stores.registry.tenancy.programs,
         appender=stores.appender,
         shards=stores.progress.shards,
-        settle=CommitWaiter(stores.progress.committed_offset).wait,
+        settle=stores.progress.committed,
         clock=stores.clock,
         new_id=stores.new_id,
     )

@@ -37,7 +37,7 @@ from clearhold.store.clock import Clock
 from clearhold.store.duck.alerts import EntryResults
 from clearhold.store.ids import IdFactory
 from clearhold.store.redis_log.appender import LogAppender
-from clearhold.store.redis_log.offsets import CommitWaiter, LogProgress
+from clearhold.store.redis_log.offsets import LogProgress
 
 UNAPPLIED_LIMIT: Final = 65_536
 """Entries a shard. Beyond it the oldest are forgotten: their duplicates are appended, and skipped by the flow."""
@@ -187,14 +187,13 @@ class CommandLog:
         self,
         *,
         appender: LogAppender,
-        shards: int,
         pending: PendingEntries,
-        waiter: CommitWaiter,
+        progress: LogProgress,
         results: EntryResults,
         clock: Clock,
         new_id: IdFactory,
     ) -> None:
-        self._appender, self._shard_count, self._pending, self._waiter = appender, shards, pending, waiter
+        self._appender, self._pending, self._progress = appender, pending, progress
         self._results, self._clock, self._new_id = results, clock, new_id
 
     async def submit(
@@ -225,11 +224,11 @@ class CommandLog:
     ) -> EntryResultRow:
         """As ``submit``, for a command that ``carried_out`` does not know."""
         entry = command(id=effect_id or self._new_id(), at=self._clock.now())
-        shard = shard_of(program_id, self._shard_count)
+        shard = shard_of(program_id, self._progress.shards)
         offset = await self._appender.append(shard, kind, program_id, entry.at, msgspec.json.encode(entry))
         self._pending.add(shard, offset, entry.at)
         try:
-            await self._waiter.wait(shard, offset, within_s=COMMITTED_WITHIN_S)
+            await self._progress.committed(shard, offset, within_s=COMMITTED_WITHIN_S)
         except TimeoutError:
             raise UnavailableError(NOT_CONFIRMED, ErrorCode.NOT_CONFIRMED) from None
         result = await self._result(principal, entry.id)

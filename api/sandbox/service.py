@@ -58,7 +58,6 @@ from clearhold.features.shard.questions import SeenEvents
 from clearhold.store.duck.inputs import Events
 from clearhold.store.duck.parties import Entities
 from clearhold.store.duck.transfers import Transfers
-from clearhold.store.redis_log.offsets import CommitWaiter
 
 OF_SNAPSHOTS: Final = tuple(detector.id for detector in PROGRAM_DETECTORS)
 """Their alerts follow from snapshots of the program, which the sandbox does not cause."""
@@ -87,7 +86,6 @@ class SandboxService:
         stores, database = resources.stores, resources.stores.database
         self._programs, self._clock, self._owner = resources.programs, stores.clock, stores.owner
         self._ingest, self._appender, self._progress = IngestService(resources), stores.appender, stores.progress
-        self._waiter = CommitWaiter(stores.progress.committed_offset)
         self._events, self._transfers, self._entities = Events(database), Transfers(database), Entities(database)
         self._raw_events, self._new_id = resources.events, stores.new_id
         self._under_way = Concurrency(MOST_AT_A_TIME, in_all=MOST_IN_ALL, what="requests of the sandbox")
@@ -207,7 +205,7 @@ class SandboxService:
         shard = shard_of(program_id, self._progress.shards)
         offset = max(self._appender.last_appended(shard), self._progress.applied_offset(shard))
         try:
-            await self._waiter.wait(shard, offset, within_s=COMMITTED_WITHIN_S)
+            await self._progress.committed(shard, offset, within_s=COMMITTED_WITHIN_S)
         except TimeoutError:
             return False
         return True

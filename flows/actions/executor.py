@@ -39,7 +39,7 @@ from clearhold.store.control.scorecard_registry import ScorecardRegistry
 from clearhold.store.duck.alerts import ActionTable
 from clearhold.store.ids import IdFactory, new_trace_id
 from clearhold.store.redis_log.appender import LogAppender
-from clearhold.store.redis_log.offsets import CommitWaiter, LogProgress
+from clearhold.store.redis_log.offsets import LogProgress
 
 
 class ActionCounts(Collector):
@@ -282,7 +282,7 @@ class ActionExecutor:
             except UnavailableError:
                 self.counts.unrecorded += 1
                 await asyncio.sleep(_RECORD_AGAIN_S)
-        await CommitWaiter(self._progress.committed_offset).wait(shard, offset)
+        await self._progress.committed(shard, offset)
         self._sent.discard(row.id)
         self.counts.executions[row.type, outcome.result.value] += 1
         is_odd = outcome.result in {Result.FAILED, Result.UNKNOWN}

@@ -191,8 +191,7 @@ def dry_run(reason: DryRun, request: BankRequest | None) -> ExecutionOutcome:
 
 def without_endpoint() -> ExecutionOutcome:
     """For a target whose id no endpoint takes."""
-    response = {"dryRun": False, "request": None, "status": None, "attempts": 0, "body": None}
-    return ExecutionOutcome(result=Result.FAILED, bank_response=response, error=NO_ENDPOINT)
+    return ExecutionOutcome(result=Result.FAILED, bank_response=_response(None, None, 0), error=NO_ENDPOINT)
 
 
 def executed(request: BankRequest, answer: ActionAnswer, attempts: int) -> ExecutionOutcome:

@@ -25,7 +25,7 @@ from clearhold.flows.running.counts import Distribution, counter, gauge, histogr
 from clearhold.store.clock import Clock
 from clearhold.store.lake.log_segments import LogSegments
 from clearhold.store.redis_log.appender import LogAppender
-from clearhold.store.redis_log.offsets import CommitWaiter, LogProgress
+from clearhold.store.redis_log.offsets import LogProgress
 from clearhold.store.redis_log.reader import LogReader
 
 STEPS_UNDER_WAY: Final = 4
@@ -56,7 +56,7 @@ class StepLog:
     ) -> None:
         self._shards = progress.shards
         self._appender, self._segments, self._open_reader, self._clock = appender, segments, open_reader, clock
-        self._settle = settle or CommitWaiter(progress.committed_offset).wait
+        self._settle = settle or progress.committed
 
     async def append(self, program_id: str, step: BackfillStep) -> int:
         """Return the step's offset once it is durable."""

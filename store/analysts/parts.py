@@ -75,10 +75,6 @@ class Part(msgspec.Struct, frozen=True, kw_only=True):
         return replace(self, counts_from=min(self.counts_from, instant), counts_until=until)
 
     @property
-    def day_end(self) -> int:
-        return end_of_day(self.day)
-
-    @property
     def is_replaced(self) -> bool:
         return self.counts_until is not None
 
@@ -172,7 +168,7 @@ def due_for_merging(parts: Iterable[Part], now: int) -> list[Part]:
     counting = [part for part in parts if part.counts_at(now) and not part.is_replaced]
     for _, of_day in groupby(counting, key=lambda part: (part.table_name, part.day)):
         small = [part for part in of_day if part.rows < MOST_ROWS]
-        is_over = bool(small) and now >= small[0].day_end + DAY_OVER_AFTER_US
+        is_over = bool(small) and now >= end_of_day(small[0].day) + DAY_OVER_AFTER_US
         due = _due_of_closed(small, now) if is_over else _due_of_open(small)
         if due:
             return due

@@ -202,7 +202,8 @@ class _IssuedSecrets(Generic[Issued]):
     def _revoke(self, issued_id: str, revoked_at: str) -> None:
         self._issued[issued_id] = msgspec.structs.replace(self._issued[issued_id], revoked_at=revoked_at)
 
-    def _with_secret(self, secret: str) -> Issued | None:
+    def of_secret(self, secret: str) -> Issued | None:
+        """Valid or not."""
         issued_id = self._id_by_digest.get(token_digest(secret))
         return None if issued_id is None else self._issued[issued_id]
 
@@ -216,12 +217,12 @@ class ApiKeys(_IssuedSecrets[StoredKey]):
 
     def of_secret(self, secret: str) -> StoredKey | None:
         """The key with this secret, unless it is revoked."""
-        key = self._with_secret(secret)
+        key = super().of_secret(secret)
         return None if key is None or key.revoked_at is not None else key
 
     def is_revoked(self, secret: str) -> bool:
         """Whether a key with this secret was revoked: for the sentence of a refusal only."""
-        key = self._with_secret(secret)
+        key = super().of_secret(secret)
         return key is not None and key.revoked_at is not None
 
     def valid_count(self, tenant_id: str) -> int:
@@ -235,10 +236,6 @@ class PersonTokens(_IssuedSecrets[PersonToken]):
 
     def revoke(self, _tenant_id: str, entry: PersonTokenRevokedEntry) -> None:
         self._revoke(entry.token_id, entry.revoked_at)
-
-    def of_secret(self, secret: str) -> PersonToken | None:
-        """The token with this secret, valid or not."""
-        return self._with_secret(secret)
 
     def valid_of_tenant(self, tenant_id: str, *, at: int) -> tuple[PersonToken, ...]:
         return tuple(token for token in self.of_tenant(tenant_id) if token.is_valid(at))

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Final
 
 import msgspec
-from msgspec.structs import replace
+from msgspec.structs import asdict, replace
 
 from clearhold.features.core.errors import ErrorCode, ForbiddenError
 from clearhold.features.core.instants import parse_instant
@@ -74,21 +74,10 @@ class WebhookEndpoints:
         self.enabled: Enabled = _NONE
 
     def add(self, tenant_id: str, entry: WebhookEntry) -> None:
-        self._put(
-            Endpoint(
-                id=entry.id,
-                tenant_id=tenant_id,
-                program_id=entry.program_id,
-                url=entry.url,
-                events=entry.events,
-                enabled=True,
-                enabled_at=_instant(entry.created_at),
-                description=entry.description,
-                created_by=entry.created_by,
-                created_at=entry.created_at,
-                secrets=(Credential(self._box.open(entry.sealed_secret)),),
-            )
-        )
+        fields = asdict(entry)
+        secrets = (Credential(self._box.open(fields.pop("sealed_secret"))),)
+        enabled_at = _instant(entry.created_at)
+        self._put(Endpoint(**fields, tenant_id=tenant_id, enabled=True, enabled_at=enabled_at, secrets=secrets))
 
     def change(self, _tenant_id: str, entry: WebhookChangedEntry) -> None:
         endpoint = self._endpoints[entry.id]

@@ -13,6 +13,7 @@ Errors  ``StartupError`` when a file and the database or the log differ, or a fi
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import groupby
+from operator import attrgetter
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -150,9 +151,7 @@ def link_of(fact: ChainFactRow, head: Head) -> RecordChainRow:
 
 
 def _by_chain(rows: Sequence[RecordChainRow]) -> Mapping[ChainKey, list[RecordChainRow]]:
-    def key_of(row: RecordChainRow) -> ChainKey:
-        return row.tenant_id, row.chain
-
+    key_of = attrgetter("tenant_id", "chain")
     return {key: list(of_chain) for key, of_chain in groupby(sorted(rows, key=key_of), key=key_of)}
 
 

@@ -6,7 +6,6 @@ Errors  ``ValueError`` for an id that has no offset
 """
 
 import asyncio
-from collections.abc import Callable
 from typing import Final
 
 IDENTITY: Final = "log:identity"
@@ -69,6 +68,9 @@ def log_time_of(offset: int) -> int:
     return (offset >> SEQ_BITS) * 1_000
 
 
+POLL_EVERY_S: Final = 0.004
+
+
 class LogProgress:
     """The offsets up to which each shard's entries are applied and committed; 0 without entries.
 
@@ -94,21 +96,12 @@ class LogProgress:
     def mark_committed(self, shard: int, offset: int) -> None:
         self._committed[shard] = offset
 
+    async def committed(self, shard: int, offset: int, *, within_s: float | None = None) -> None:
+        """Return once the shard is committed up to ``offset``, so that all effects of its entries can be read;
+        ``TimeoutError`` after ``within_s``, if given.
 
-POLL_EVERY_S: Final = 0.004
-
-
-class CommitWaiter:
-    """Waits until an entry is committed: then all its effects can be read. Belongs to one event loop.
-
-    The flow commits on other threads, so ``committed_offset`` is polled; a commit takes some milliseconds.
-    """
-
-    def __init__(self, committed_offset: Callable[[int], int]) -> None:
-        self._committed_offset = committed_offset
-
-    async def wait(self, shard: int, offset: int, *, within_s: float | None = None) -> None:
-        """Return once the shard is committed up to ``offset``; ``TimeoutError`` after ``within_s``, if given."""
+        The flow commits on other threads, so the offset is polled; a commit takes some milliseconds.
+        """
         async with asyncio.timeout(within_s):
-            while self._committed_offset(shard) < offset:  # noqa: ASYNC110 - the committer has no event of this loop
+            while self.committed_offset(shard) < offset:  # noqa: ASYNC110 - the committer has no event of this loop
                 await asyncio.sleep(POLL_EVERY_S)

@@ -31,14 +31,9 @@ _SAME_IN_DISPOSITION: Final = {
     )
 }
 _SAME_IN_ACTION: Final = {
-    "id": "id",
-    "tenantId": "tenantId",
-    "alertId": "alertId",
+    **{name: name for name in ("id", "tenantId", "alertId", "targetType", "targetId", "createdAt")},
     "type": "kind",
-    "targetType": "targetType",
-    "targetId": "targetId",
     "requestedBy": "actor",
-    "createdAt": "createdAt",
 }
 _SAME: Final = {"dispositions": _SAME_IN_DISPOSITION, "actions": _SAME_IN_ACTION}
 """Equal fields of a row, and of the body of the link with its id."""
