@@ -12,11 +12,10 @@ from anyio import to_thread
 
 from clearhold.api.area import Area, Resources
 from clearhold.api.http.fields import CursorText, PageLimit
-from clearhold.api.http.operation import Access, Operation
+from clearhold.api.http.operation import Access, Operation, examples_of
 from clearhold.api.http.request_schema import RequestSchema
 from clearhold.api.lists.handlers import answer_route, write_route
 from clearhold.api.lists.lists import ArrayPart, Place, cursor_for, place_of, to_answer
-from clearhold.api.programs.routes import PROGRAM_ID
 from clearhold.features.core.entries.directory import ImportStage
 from clearhold.features.core.errors import ErrorCode, NotFoundError
 from clearhold.features.core.instants import format_instant
@@ -208,43 +207,8 @@ class AgentService:
         return [self._programs.marked(agent, program_id) for agent in agents]
 
 
-AGENT: Final[dict[str, Any]] = {
-    "entityId": "agent:8453:0x8004a169fb4a3325136eb29fa0ceb6d2e539a432:22",
-    "name": "Quote Bot",
-    "chainId": 8453,
-    "agentId": "22",
-    "address": "0x00000000000000000000000000000000000a6e27",
-    "verificationStatus": "UNVERIFIED",
-    "screeningStatus": "clear",
-    "lastScreenedAt": "2026-03-01T00:00:00.000Z",
-    "settlements": 412,
-    "volumeCents": "103020",
-    "score": 12,
-    "bandName": "clear",
-    "n": 412,
-    "confidence": 0.95,
-    "version": "ars-v1",
-}
-RESULT: Final[dict[str, Any]] = {
-    "programId": PROGRAM_ID,
-    "agents": 3,
-    "profiles": 3,
-    "settlementsScanned": 412,
-    "transfers": 12,
-    "counterparties": 5,
-    "agentCounterparties": 1,
-}
-STATE: Final[dict[str, Any]] = {
-    "programId": PROGRAM_ID,
-    "stage": "done",
-    "reading": None,
-    "agents": 3,
-    "profiles": 3,
-    "settlementsScanned": 412,
-    "skipped": {"unknown_asset": 2},
-    "reason": None,
-    "updatedAt": "2026-03-02T09:00:04.000Z",
-}
+_EXAMPLES: Final = examples_of(__file__)
+AGENT: Final[dict[str, Any]] = _EXAMPLES["agent"]
 
 
 _operation: Final = partial(Operation, tag=_TAG, access=Access.BEARER, scope=KeyScope.REPORTS)
@@ -286,14 +250,14 @@ _IMPORT: Final = Operation(
     body=RequestSchema(ImportRequest),
     body_required=False,
     example={"full": True},
-    answer_example=RESULT,
+    answer_example=_EXAMPLES["result"],
 )
 _STATE: Final = _operation(
     id="getAgentImport",
     summary="The progress of the import under way, else the result of the last one, with the items left out.",
     answers={200: ImportState},
     refusals=(ErrorCode.PROGRAM_NOT_FOUND,),
-    answer_example=STATE,
+    answer_example=_EXAMPLES["state"],
 )
 
 

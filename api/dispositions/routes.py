@@ -13,7 +13,7 @@ from anyio import to_thread
 
 from clearhold.api.area import Area, Resources
 from clearhold.api.http.fields import FILTER_LIMIT, BankIds, CursorText, Moment, PageLimit, ProgramIds
-from clearhold.api.http.operation import Access, Operation
+from clearhold.api.http.operation import Access, Operation, examples_of
 from clearhold.api.lists.exports import Batches, ExportFormat
 from clearhold.api.lists.handlers import answer_route, export_operation, export_route, list_operation
 from clearhold.api.lists.lists import (
@@ -27,7 +27,6 @@ from clearhold.api.lists.lists import (
     place_key,
     to_answer,
 )
-from clearhold.api.programs.routes import TENANT_ID
 from clearhold.features.core.entries.commands import DecisionWarning
 from clearhold.features.core.errors import ErrorCode, NotFoundError
 from clearhold.features.core.principal import KeyScope, OperatorIdentity, Principal, Simulated
@@ -130,25 +129,7 @@ class DispositionService:
 
 ALERT_ID: Final = "7d0f6f6e-4a0a-5d5e-9c1b-0e5b8a2f4c11"
 
-DISPOSITION: Final[dict[str, Any]] = {
-    "id": "3c8e1b7a-2f4d-4a6c-9e5b-7d1f0a8c6e11",
-    "tenantId": TENANT_ID,
-    "alertId": ALERT_ID,
-    "decidedBy": "operator:ann",
-    "identity": "person",
-    "decision": "close",
-    "narrative": "Three payments of one semi-monthly run to known counterparties.",
-    "narrativeModel": None,
-    "recommendation": "escalate",
-    "confidence": None,
-    "policyVersion": "policy-v1",
-    "overturnsDraft": True,
-    "prevHash": None,
-    "hash": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
-    "createdAt": "2026-03-02T16:20:00.000Z",
-    "actionId": None,
-    "warnings": [],
-}
+DISPOSITION: Final[dict[str, Any]] = examples_of(__file__)["disposition"]
 
 
 _LIST: Final = list_operation(

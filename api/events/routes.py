@@ -13,7 +13,7 @@ from anyio import to_thread
 
 from clearhold.api.area import Area, Resources
 from clearhold.api.http.fields import CursorText, Moment, PageLimit, ProgramId, ProgramIds
-from clearhold.api.http.operation import Access, Operation
+from clearhold.api.http.operation import Access, Operation, examples_of
 from clearhold.api.http.request_schema import RequestSchema
 from clearhold.api.lists.handlers import answer_route, list_operation
 from clearhold.api.lists.lists import (
@@ -176,15 +176,7 @@ _RIGHT: Final = {
     "path": None,
     "corrects": True,
 }
-EVENT_SUMMARY: Final[dict[str, Any]] = {
-    **_RIGHT,
-    "id": "evnt_2zA0005",
-    "tenantId": "5f2b6f6e-0f0f-4f2e-9b42-6c0f3a7e1d10",
-    "programId": "0d4c9d1e-7c55-4b0b-8a6e-2f6d5f1c9b21",
-    "type": "wire.outgoing_transfer.initiated",
-    "createdAt": "2026-03-05T17:10:03.000Z",
-    "subject": {"type": "transfer", "id": "wire_2zOut01"},
-}
+EVENT_SUMMARY: Final[dict[str, Any]] = examples_of(__file__)["event_summary"]
 EVENT: Final[dict[str, Any]] = {
     **EVENT_SUMMARY,
     "alertIds": ["3b1f7c52-6a0e-5d0a-9f33-1d2c7b9e4a55"],

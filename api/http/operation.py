@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from enum import StrEnum
+from pathlib import Path
 from typing import Any, Final
 
 import msgspec
@@ -149,6 +150,12 @@ class Operation(msgspec.Struct, frozen=True, kw_only=True):
         """All statuses of this operation under this method, with their types; None for errors and for no body."""
         refused = dict.fromkeys(ERRORS[code].status for code in self.codes(method))
         return dict(sorted((refused | dict(self.answers)).items()))
+
+
+def examples_of(module: str) -> Mapping[str, Any]:
+    """The examples of an area by name, from ``examples.json`` beside its module."""
+    examples: Mapping[str, Any] = msgspec.json.decode(Path(module).with_name("examples.json").read_bytes())
+    return examples
 
 
 _OF_BEARERS: Final = {

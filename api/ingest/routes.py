@@ -14,7 +14,6 @@ import asyncio
 import hmac
 import re
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Annotated, Any, Final, NamedTuple
 from zlib import crc32
 
@@ -27,7 +26,15 @@ from litestar.types import Scope
 from clearhold.api.area import Area, Resources
 from clearhold.api.http.envelope import ApiRequest, EventCounts, Outcome, header_values, note
 from clearhold.api.http.gate import checked
-from clearhold.api.http.operation import BATCH_BODY_LIMIT, INGEST_BODY_LIMIT, NDJSON, Access, Operation, RawBody
+from clearhold.api.http.operation import (
+    BATCH_BODY_LIMIT,
+    INGEST_BODY_LIMIT,
+    NDJSON,
+    Access,
+    Operation,
+    RawBody,
+    examples_of,
+)
 from clearhold.api.lists.handlers import FastRoute, JsonAnswer, answered_by_middleware
 from clearhold.api.log.commands import EventKey
 from clearhold.features.bank.envelope import EnvelopeError, format_fault, read_envelope
@@ -47,9 +54,7 @@ MOST_LINE_BYTES: Final = 1_048_576
 _NO_EVENTS: Final = "must have at least one event"
 _TOO_MANY: Final = f"must have at most {MOST_EVENTS:,} events"
 _TOO_LONG: Final = f"the line must have at most {MOST_LINE_BYTES} bytes"
-EXAMPLES: Final[Mapping[str, Mapping[str, Any]]] = msgspec.json.decode(
-    Path(__file__).with_name("event_examples.json").read_bytes()
-)
+EXAMPLES: Final[Mapping[str, Mapping[str, Any]]] = examples_of(__file__)
 """One event of each rail and of each kind of party, as the bank sends it; names and numbers are invented."""
 
 UNVERIFIED: Final = "The event's signature could not be verified."

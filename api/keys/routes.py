@@ -16,7 +16,7 @@ from msgspec import structs
 
 from clearhold.api.area import Area, Resources
 from clearhold.api.http.fields import Name
-from clearhold.api.http.operation import Access, Operation
+from clearhold.api.http.operation import Access, Operation, examples_of
 from clearhold.api.http.request_schema import RequestSchema
 from clearhold.api.lists.handlers import answer_route, write_route
 from clearhold.api.lists.lists import instant_text, to_answer
@@ -96,17 +96,7 @@ class KeyService:
         return to_answer(key.entry, ApiKey, last_used_at=used_at, revoked_at=key.revoked_at)
 
 
-KEY: Final[dict[str, Any]] = {
-    "id": "5f0c2d1e-6c4e-4a7b-9a53-0d5f3a1f8a11",
-    "name": "payroll originations",
-    "mode": "live",
-    "prefix": "live_7Hq2mXc",
-    "programId": PROGRAM_ID,
-    "scopes": ["preflight"],
-    "lastUsedAt": None,
-    "revokedAt": None,
-    "createdAt": "2026-03-02T15:04:05.000Z",
-}
+KEY: Final[dict[str, Any]] = examples_of(__file__)["key"]
 NEW_KEY: Final = {"name": "payroll originations", "mode": "live", "programId": PROGRAM_ID, "scopes": ["preflight"]}
 
 

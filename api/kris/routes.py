@@ -12,10 +12,9 @@ from anyio import to_thread
 
 from clearhold.api.area import Area, Resources
 from clearhold.api.http.fields import CursorText, Moment, PageLimit, ProgramIds
-from clearhold.api.http.operation import Access, Operation
+from clearhold.api.http.operation import Access, Operation, examples_of
 from clearhold.api.lists.handlers import answer_route, list_operation, write_route
 from clearhold.api.lists.lists import DEFAULT_LIMIT, ListPage, ListReader, filter_of, place_by, place_key, to_answer
-from clearhold.api.programs.routes import PROGRAM_ID, TENANT_ID
 from clearhold.features.catalogue.kris import KriName, KriValue, SnapshotCause, SnapshotEntry, read_kris
 from clearhold.features.core.errors import ErrorCode, NotFoundError
 from clearhold.features.core.instants import format_instant
@@ -114,32 +113,7 @@ class KriService:
         return self._programs.marked(snapshot, row.program_id)
 
 
-SNAPSHOT: Final[dict[str, Any]] = {
-    "id": "6f1c7a52-9f0e-4c0b-8a53-0f1d2c3b4a59",
-    "tenantId": TENANT_ID,
-    "programId": PROGRAM_ID,
-    "cause": "scheduled",
-    "asOf": "2026-03-02T15:15:00.005Z",
-    "windowDays": 60,
-    "kris": {
-        "ach_overall_return_rate": {"value": 0.021, "n": 240, "unit": "ratio", "threshold": 0.15, "status": "ok"},
-        "card_decline_rate": {
-            "value": 0.5,
-            "n": 2,
-            "unit": "ratio",
-            "threshold": 0.3,
-            "status": "unmeasured",
-            "note": "Not measured: 2 of 20 needed.",
-        },
-        "volume_velocity": {"value": 2.4, "n": 30, "unit": "ratio", "threshold": 3.0, "status": "watch"},
-        "freeze_events": {"value": 0.0, "n": 12, "unit": "count", "threshold": 2.0, "status": "ok"},
-    },
-    "programScore": 10,
-    "programScoreN": 3,
-    "programScoreVersion": "prs-v1",
-    "band": "clear",
-    "createdAt": "2026-03-02T15:15:00.005Z",
-}
+SNAPSHOT: Final[dict[str, Any]] = examples_of(__file__)["snapshot"]
 _TAKE: Final = Operation(
     id="takeKriSnapshot",
     tag=_TAG,

@@ -13,11 +13,10 @@ from anyio import to_thread
 
 from clearhold.api.area import Area, Resources
 from clearhold.api.http.fields import BankId, BankIds, CursorText, Moment, PageLimit, ProgramId, ProgramIds, Prose
-from clearhold.api.http.operation import Access, Operation
+from clearhold.api.http.operation import Access, Operation, examples_of
 from clearhold.api.http.request_schema import RequestSchema
 from clearhold.api.lists.handlers import answer_route, list_operation, write_route
 from clearhold.api.lists.lists import DEFAULT_LIMIT, ListPage, ListReader, filter_of, place_by, place_key, to_answer
-from clearhold.api.programs.routes import PROGRAM_ID
 from clearhold.api.transfers.service import find_transfer
 from clearhold.features.core.entries.commands import LabelEntry
 from clearhold.features.core.errors import ErrorCode
@@ -118,16 +117,7 @@ class LabelService:
         return self._programs.marked(to_answer(row, Label), row.program_id)
 
 
-LABEL: Final[dict[str, Any]] = {
-    "id": "6b1d4f0e-9a2c-4c7e-8b5d-1e3f7a0c9d11",
-    "transferId": "acht_2zExample0001",
-    "programId": PROGRAM_ID,
-    "label": "bad",
-    "reason": "The payer disputes that it authorized this.",
-    "source": "person",
-    "recordedBy": "ann",
-    "createdAt": "2026-03-20T10:00:00.000Z",
-}
+LABEL: Final[dict[str, Any]] = examples_of(__file__)["label"]
 NEW_LABEL: Final = {name: LABEL[name] for name in ("transferId", "label", "reason", "programId")}
 _RECORD: Final = Operation(
     id="recordLabel",

@@ -13,12 +13,11 @@ from anyio import to_thread
 
 from clearhold.api.area import Area, Resources
 from clearhold.api.http.fields import CursorText, PageLimit, ProgramId, ProgramIds
-from clearhold.api.http.operation import PREFLIGHT_BODY_LIMIT, Access, Operation, RateClass
+from clearhold.api.http.operation import PREFLIGHT_BODY_LIMIT, Access, Operation, RateClass, examples_of
 from clearhold.api.http.request_schema import RequestSchema
 from clearhold.api.lists.handlers import answer_route, write_route
 from clearhold.api.lists.lists import DEFAULT_LIMIT, ListPage, Place, cursor_for, instant_text, place_of, to_answer
 from clearhold.api.preflight.schemas import TransferRequest, proposed, transfer_rules
-from clearhold.api.programs.routes import PROGRAM_ID
 from clearhold.features.core.errors import ErrorCode
 from clearhold.features.core.instants import DAY_US
 from clearhold.features.core.principal import KeyScope, Principal, Simulated
@@ -131,28 +130,9 @@ class LadderService:
 
 
 _LADDER: Final[dict[str, Any]] = msgspec.to_builtins(LADDER_V1)
-LIMIT_HIT: Final[dict[str, Any]] = {
-    "limit": "counterparty.daily",
-    "actor": "counterparty",
-    "actorId": "cpty_2zExample0001",
-    "band": "review",
-    "cap": "5000000",
-    "observed": "4800000",
-    "proposed": "285000",
-    "severity": "soft",
-}
-EVALUATION_REQUEST: Final[dict[str, Any]] = {
-    "programId": PROGRAM_ID,
-    "transfer": {
-        "rail": "wire",
-        "direction": "outgoing",
-        "amountCents": "285000",
-        "entityId": "enti_2zExample0001",
-        "counterpartyId": "cpty_2zExample0001",
-    },
-}
+_EXAMPLES: Final = examples_of(__file__)
 LIMIT_EVALUATION: Final[dict[str, Any]] = {
-    "hits": [LIMIT_HIT],
+    "hits": [_EXAMPLES["limit_hit"]],
     "hard": False,
     "bands": {"entity": "clear", "counterparty": "review"},
     "rescreen": {
@@ -165,15 +145,6 @@ LIMIT_EVALUATION: Final[dict[str, Any]] = {
         "counterparty": {"cadenceDays": 180, "lastScreenedAt": None, "dueAt": None, "overdue": None},
     },
     "ladder": _LADDER,
-}
-RESCREEN_DUE: Final[dict[str, Any]] = {
-    "programId": PROGRAM_ID,
-    "entityId": "enti_2zExample0001",
-    "band": "hold",
-    "requiresScreening": True,
-    "cadenceDays": 30,
-    "lastScreenedAt": "2026-01-05T08:00:00.000Z",
-    "dueAt": "2026-02-04T08:00:00.000Z",
 }
 
 
@@ -199,7 +170,7 @@ _EVALUATE: Final = Operation(
     refusals=(ErrorCode.STARTING,),
     body=RequestSchema(EvaluationRequest, rules=transfer_rules),
     body_limit=PREFLIGHT_BODY_LIMIT,
-    example=EVALUATION_REQUEST,
+    example=_EXAMPLES["evaluation_request"],
     answer_example=LIMIT_EVALUATION,
 )
 _DUE: Final = _operation(
@@ -208,7 +179,7 @@ _DUE: Final = _operation(
     "or if its last screening is older than its band's cadence. The bank reports no screening of counterparties.",
     answers={200: RescreenPage},
     query=RequestSchema(RescreenQuery),
-    answer_example={"data": [RESCREEN_DUE], "hasMore": False, "nextCursor": None},
+    answer_example={"data": [_EXAMPLES["rescreen_due"]], "hasMore": False, "nextCursor": None},
 )
 
 

@@ -14,12 +14,11 @@ from anyio import to_thread
 
 from clearhold.api.area import Area, Resources
 from clearhold.api.http.fields import ProgramId
-from clearhold.api.http.operation import Access, Operation
+from clearhold.api.http.operation import Access, Operation, examples_of
 from clearhold.api.http.request_schema import RequestSchema
 from clearhold.api.lists.handlers import answer_route
 from clearhold.api.lists.lists import to_answer
 from clearhold.api.program_service import several_programs
-from clearhold.api.programs.routes import PROGRAM_ID, TENANT_ID
 from clearhold.features.bank.masking import masked_raw
 from clearhold.features.core.errors import ErrorCode, NotFoundError
 from clearhold.features.core.instants import format_instant
@@ -177,37 +176,8 @@ class PartyService:
         return self._programs.marked(counterparty, row.program_id)
 
 
-ENTITY: Final[dict[str, Any]] = {
-    "id": "enti_2zExample0001",
-    "tenantId": TENANT_ID,
-    "programId": PROGRAM_ID,
-    "type": "PERSON",
-    "name": "Ada Example",
-    "verificationStatus": "VERIFIED",
-    "isHighRisk": False,
-    "pepStatus": "no",
-    "requiresScreening": True,
-    "reviewReasons": [],
-    "lastScreenedAt": "2026-02-20T08:00:00.000Z",
-    "countryCode": "US",
-    "legalType": None,
-    "expectedPaymentRails": [],
-    "raw": {"id": "enti_2zExample0001", "type": "PERSON", "verification_status": "VERIFIED"},
-    "createdAt": "2026-02-20T07:59:00.000Z",
-    "updatedAt": "2026-02-20T08:00:02.000Z",
-}
-COUNTERPARTY: Final[dict[str, Any]] = {
-    "id": "cpty_2zExample0001",
-    "tenantId": TENANT_ID,
-    "programId": PROGRAM_ID,
-    "name": "Example Supplies",
-    "routingNumber": "121145307",
-    "accountLast4": "6789",
-    "countryCode": "US",
-    "earlierAccounts": [{"routingNumber": "121145307", "accountLast4": "4471"}],
-    "raw": {"id": "cpty_2zExample0001", "name": "Example Supplies", "account_number": "6789"},
-    "firstSeenAt": "2026-03-02T15:04:05.000Z",
-}
+_EXAMPLES: Final = examples_of(__file__)
+ENTITY: Final[dict[str, Any]] = _EXAMPLES["entity"]
 
 
 _operation: Final = partial(Operation, access=Access.BEARER, scope=KeyScope.ALERTS_READ)
@@ -229,7 +199,7 @@ _COUNTERPARTY: Final = _operation(
     "400 if several programs have a counterparty of that id and programId names none of them.",
     answers={200: Counterparty},
     refusals=(ErrorCode.PROGRAM_REQUIRED, ErrorCode.COUNTERPARTY_NOT_FOUND),
-    answer_example=COUNTERPARTY,
+    answer_example=_EXAMPLES["counterparty"],
     query=RequestSchema(PartyQuery),
 )
 AREA: Final = Area(

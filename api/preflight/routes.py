@@ -10,7 +10,7 @@ from litestar.types import Scope
 from clearhold.api.area import Area
 from clearhold.api.http.envelope import Outcome, note
 from clearhold.api.http.gate import body_of, checked, effect_id_of, principal_of
-from clearhold.api.http.operation import PREFLIGHT_BODY_LIMIT, Access, Operation, RateClass
+from clearhold.api.http.operation import PREFLIGHT_BODY_LIMIT, Access, Operation, RateClass, examples_of
 from clearhold.api.http.request_schema import RequestSchema
 from clearhold.api.lists.handlers import FastRoute, JsonAnswer, answer_route, answered_by_middleware
 from clearhold.api.preflight.schemas import (
@@ -27,18 +27,8 @@ from clearhold.features.core.entries.preflight import Preflight
 from clearhold.features.core.errors import ErrorCode
 from clearhold.features.core.principal import KeyScope
 
-PREFLIGHT_REQUEST: Final[dict[str, Any]] = {
-    "programId": PROGRAM_ID,
-    "idempotencyKey": "payout-2026-03-02-0001",
-    "transfer": {
-        "rail": "ach",
-        "direction": "outgoing",
-        "type": "CREDIT",
-        "amountCents": "285000",
-        "entityId": "enti_2zExample0001",
-        "counterparty": {"name": "Example Supply Co", "routingNumber": "021000021", "accountLast4": "6789"},
-    },
-}
+_EXAMPLES: Final = examples_of(__file__)
+PREFLIGHT_REQUEST: Final[dict[str, Any]] = _EXAMPLES["preflight_request"]
 PREFLIGHT: Final[dict[str, Any]] = {
     "preflightId": "0f7d5c1a-5e0b-5b0c-9a66-2d8a1c0c7e11",
     "decision": "review",
@@ -65,23 +55,6 @@ PREFLIGHT_DETAIL: Final = PREFLIGHT | {
     },
     "matchedTransferId": None,
     "createdAt": "2026-03-02T15:04:05.000Z",
-}
-PREFLIGHT_STATS: Final[dict[str, Any]] = {
-    "windowDays": 30,
-    "count": 4210,
-    "byDecision": {"clear": 4012, "review": 161, "hold": 37},
-    "latencyMs": {"p50": 2.0, "p90": 4.0, "n": 4210},
-    "matched": {"value": 0.9437, "n": 4210},
-    "degraded": {"value": 0.0119, "n": 4210},
-    "graded": {
-        "n": 58,
-        "holdAndBad": 19,
-        "holdAndOk": 6,
-        "notHoldAndBad": 4,
-        "notHoldAndOk": 29,
-        "holdPrecision": 0.76,
-        "holdRecall": 0.8261,
-    },
 }
 
 
@@ -112,7 +85,7 @@ _STATS: Final = _operation(
     summary="Decisions of pre-flights, their latency, and their decisions compared with later labels.",
     answers={200: PreflightStats},
     query=RequestSchema(PreflightStatsQuery),
-    answer_example=PREFLIGHT_STATS,
+    answer_example=_EXAMPLES["preflight_stats"],
 )
 
 

@@ -16,12 +16,11 @@ from litestar.di import NamedDependency
 from clearhold.api.area import Area, Resources
 from clearhold.api.http.envelope import ApiRequest, note
 from clearhold.api.http.gate import body_of
-from clearhold.api.http.operation import Access, Operation, RateClass
+from clearhold.api.http.operation import Access, Operation, RateClass, examples_of
 from clearhold.api.http.request_schema import RequestSchema
 from clearhold.api.lists.handlers import write_route
 from clearhold.api.lists.lists import to_answer
 from clearhold.api.parties.routes import PartyFinder
-from clearhold.api.programs.routes import PROGRAM_ID
 from clearhold.api.proofs.token import (
     Fault,
     NewProof,
@@ -108,21 +107,7 @@ class ProofService:
 
 
 NEW_PROOF: Final = {"type": "entity", "id": "enti_2zExample0001"}
-CLAIMS: Final[dict[str, Any]] = {
-    "iss": "https://risk.bank.example",
-    "sub": "entity:enti_2zExample0001",
-    "tenant": "first-bank",
-    "program": PROGRAM_ID,
-    "score": 12,
-    "band": "clear",
-    "version": "ers-v1",
-    "n": 40,
-    "confidence": 0.67,
-    "reasons": ["ERS-VOL-01"],
-    "iat": 1772463845,
-    "exp": 1772550245,
-    "jti": "5f0c2d1e-6c4e-5a7b-9a53-0d5f3a1f8a11",
-}
+CLAIMS: Final[dict[str, Any]] = examples_of(__file__)["claims"]
 TOKEN: Final = "eyJhbGciOiJFZERTQSIsImtpZCI6Ii4uLiIsInR5cCI6InNjb3JlLXByb29mK2p3dCJ9.e30.AA"  # noqa: S105 - an example
 PROOF: Final = {"token": TOKEN, "claims": CLAIMS}
 VERIFICATION: Final = {"valid": True, "claims": CLAIMS}

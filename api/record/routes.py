@@ -5,7 +5,7 @@ from typing import Any, Final
 
 from clearhold.api.area import Area
 from clearhold.api.dispositions.routes import DISPOSITION
-from clearhold.api.http.operation import Access, Operation
+from clearhold.api.http.operation import Access, Operation, examples_of
 from clearhold.api.http.request_schema import RequestSchema
 from clearhold.api.lists.exports import MEDIA_TYPES, ExportFormat
 from clearhold.api.lists.handlers import answer_route, export_route
@@ -42,30 +42,6 @@ RECORD_LINE: Final = record_line(
     LineKind.DISPOSITION, _BODY, (Chain.DISPOSITIONS.value, 0, None, link_hash(None, _BODY))
 ).decode()
 
-CHAIN_REPORT: Final[dict[str, Any]] = {
-    "ok": False,
-    "checked": 42,
-    "firstBreakAt": {
-        "chain": "dispositions",
-        "seq": 41,
-        "id": "5d0b5c0a-6f0f-4a2e-9a57-0d3b6f1f7f11",
-        "expected": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
-        "found": "60303ae22b998861bce3b28f33eec1be758a213c86c93c076dbe9f558c11c752",
-        "createdAt": "2026-03-02T15:04:05.000Z",
-    },
-    "chains": {"dispositions": {"ok": False, "checked": 41}, "actions": {"ok": True, "checked": 1}},
-    "rows": {
-        "ok": False,
-        "checked": 60,
-        "differences": [
-            {
-                "table": "dispositions",
-                "id": "5d0b5c0a-6f0f-4a2e-9a57-0d3b6f1f7f11",
-                "columns": ["decision", "narrative"],
-            }
-        ],
-    },
-}
 CHECKPOINT_PAGE: Final[dict[str, Any]] = {
     "data": [
         {
@@ -93,7 +69,7 @@ _VERIFY: Final = _operation(
     "restricts ok, checked and firstBreakAt to one of them.",
     answers={200: ChainReport},
     refusals=(ErrorCode.TOO_MANY_AT_ONCE,),
-    answer_example=CHAIN_REPORT,
+    answer_example=examples_of(__file__)["chain_report"],
     query=RequestSchema(VerifyQuery),
 )
 _EXPORT: Final = _operation(

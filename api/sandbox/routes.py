@@ -5,7 +5,7 @@ from typing import Any, Final
 from litestar import get
 
 from clearhold.api.area import Area
-from clearhold.api.http.operation import Access, Operation
+from clearhold.api.http.operation import Access, Operation, examples_of
 from clearhold.api.http.request_schema import RequestSchema
 from clearhold.api.lists.handlers import write_route
 from clearhold.api.sandbox.schemas import (
@@ -23,45 +23,8 @@ from clearhold.api.sandbox.service import SandboxService
 from clearhold.features.core.errors import ErrorCode
 from clearhold.features.core.principal import KeyScope
 
-LISTING: Final[dict[str, Any]] = {
-    "name": "ach_debits_returned_r10",
-    "description": "Two ACH debits of one customer that come back as not authorized.",
-    "rails": ["ach"],
-    "expects": ["unauthorized_return"],
-}
+_EXAMPLES: Final = examples_of(__file__)
 SCENARIO_REQUEST: Final = {"scenario": "ach_debits_returned_r10", "seed": 7, "count": 1}
-RESULT: Final[dict[str, Any]] = {
-    "events": ["evnt_sbx0c1d2e3f4a5b0001", "evnt_sbx0c1d2e3f4a5b0002"],
-    "transferId": "acht_sbx0c1d2e3f4a5b0021",
-    "alertIds": ["3c0f1d52-7a84-5be1-9d7f-2f6c1a7be011"],
-    "score": {
-        "score": 5,
-        "band": "clear",
-        "version": "trs-v1",
-        "n": 9,
-        "confidence": 0.31,
-        "signals": [{"code": "first_time_counterparty", "weight": 5}],
-    },
-    "committed": True,
-    "simulated": True,
-}
-TRANSFER_REQUEST: Final[dict[str, Any]] = {
-    "rail": "ach",
-    "direction": "outgoing",
-    "type": "DEBIT",
-    "amountCents": "12500",
-    "entityId": "enti_2zHarbor01",
-    "counterparty": {"name": "RETURN_UNAUTH", "routingNumber": "021000021", "accountLast4": "6789"},
-}
-EVENT_REQUEST: Final[dict[str, Any]] = {
-    "type": "identity.created",
-    "data": {
-        "id": "enti_2zHarbor01",
-        "type": "PERSON",
-        "verification_status": "PENDING",
-        "person_details": {"first_name": "Dana", "last_name": "Review"},
-    },
-}
 RETURN_REQUEST: Final = {"transferId": "acht_sbx0c1d2e3f4a5b0001", "returnCode": "R01"}
 
 
@@ -75,7 +38,7 @@ _LIST: Final = Operation(
     scope=KeyScope.SANDBOX,
     sandbox=True,
     answers={200: tuple[ScenarioListing, ...]},
-    answer_example=[LISTING],
+    answer_example=[_EXAMPLES["listing"]],
 )
 
 
@@ -93,7 +56,7 @@ def _write(operation_id: str, summary: str, body: RequestSchema[Any], example: A
         refusals=(ErrorCode.PROGRAM_NOT_FOUND, ErrorCode.STARTING, ErrorCode.TOO_MANY_AT_ONCE, *refusals),
         body=body,
         example=example,
-        answer_example=RESULT,
+        answer_example=_EXAMPLES["result"],
     )
 
 
@@ -108,7 +71,7 @@ _TRANSFER: Final = _write(
     "Sends the events of a transfer from beginning to end. An ACH entry to a counterparty named RETURN_NSF (R01), "
     "RETURN_ACCOUNT_CLOSED (R02), RETURN_STOP_PAYMENT (R08) or RETURN_UNAUTH (R10) comes back after it settled.",
     RequestSchema(SandboxTransfer, rules=transfer_rules),
-    TRANSFER_REQUEST,
+    _EXAMPLES["transfer_request"],
     ErrorCode.ENTITY_NOT_FOUND,
 )
 _EVENT: Final = _write(
@@ -116,7 +79,7 @@ _EVENT: Final = _write(
     "Sends one event with any data. An entity that `identity.created` creates is verified at "
     "once; one with the last or business name Review goes to manual review, and one named Denied is denied.",
     RequestSchema(EventRequest, rules=event_rules),
-    EVENT_REQUEST,
+    _EXAMPLES["event_request"],
 )
 _RETURN: Final = _write(
     "simulateReturn",

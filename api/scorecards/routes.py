@@ -8,7 +8,7 @@ from litestar import delete
 
 from clearhold.api.actions.routes import activation_operation
 from clearhold.api.area import Area
-from clearhold.api.http.operation import Access, Operation
+from clearhold.api.http.operation import Access, Operation, examples_of
 from clearhold.api.http.request_schema import RequestSchema
 from clearhold.api.lists.handlers import answer_route, list_route, read_route, write_route
 from clearhold.api.scorecards.service import (
@@ -69,36 +69,6 @@ SCORECARD: Final[dict[str, Any]] = {
     "reports": [REPORT],
 }
 ACTIVATION: Final = {"note": "Agreed by model risk on 9 September."}
-_SHARE: Final = {"value": 0.42, "n": 120, "low": 0.335, "high": 0.509}
-COMPARISON: Final[dict[str, Any]] = {
-    "version": "scorecard-v3",
-    "championVersions": ["trs-v1"],
-    "since": "2026-09-09T08:05:00.000Z",
-    "transfers": 41200,
-    "moves": [{"championBand": "clear", "band": "review", "transfers": 310}],
-    "champion": {
-        "toReview": 700,
-        "perThousand": 16.990291,
-        "hold": 40,
-        "unscored": 900,
-        "precision": _SHARE,
-        "recall": _SHARE,
-    },
-    "challenger": {
-        "toReview": 820,
-        "perThousand": 19.902913,
-        "hold": 95,
-        "unscored": 900,
-        "precision": _SHARE,
-        "recall": _SHARE,
-    },
-    "psi": 0.043,
-    "labelledBad": 61,
-    "labelledOk": 230,
-    "provisionalBad": 17,
-    "provisionalOk": 540,
-    "mcNemar": {"labelled": 291, "onlyChampionRight": 4, "onlyChallengerRight": 17, "pValue": 0.007197},
-}
 
 
 _TAG: Final = "scorecards"
@@ -170,7 +140,7 @@ _COMPARE: Final = _operation(
     "ones.",
     answers={200: ShadowComparison},
     refusals=(ErrorCode.SCORECARD_NOT_FOUND, ErrorCode.TOO_MANY_AT_ONCE),
-    answer_example=COMPARISON,
+    answer_example=examples_of(__file__)["comparison"],
 )
 _ACTIVATE: Final = activation_operation(
     "activateScorecard",
