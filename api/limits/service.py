@@ -16,7 +16,7 @@ from clearhold.api.area import Resources
 from clearhold.api.http.fields import CentsText, CursorText, PageLimit, Prose
 from clearhold.api.http.validation import Failure
 from clearhold.api.lists.lists import DEFAULT_LIMIT, ListPage, Place, cursor_for, place_key, place_of, to_answer
-from clearhold.features.actions.set_limit import ObservedCap, change_of
+from clearhold.features.actions.changes import limit_change_of
 from clearhold.features.core.entries.actions import (
     COUNTED_KINDS,
     MOST_CAP,
@@ -32,6 +32,7 @@ from clearhold.features.core.instants import format_instant
 from clearhold.features.core.money import parse_cents
 from clearhold.features.core.principal import Principal, Simulated
 from clearhold.features.core.vocabulary import about
+from clearhold.features.limits.caps import ObservedCap
 from clearhold.features.shard.questions import ReadLimits
 from clearhold.features.state.action_book import ActionState
 
@@ -187,7 +188,7 @@ def to_limit(observed: ObservedCap) -> Limit:
 
 
 def to_pending(action: ActionState) -> PendingLimit:
-    change = change_of(action.change)
+    change = limit_change_of(action.change)
     caps = _caps(change.kind, cap_of(change.to))
     return to_answer(action, PendingLimit, action_id=action.id, kind=change.kind, note=change.note, **caps)
 
@@ -232,7 +233,7 @@ class LimitService:
             effect_id=effect_id,
         )
         assert action.change is not None, "an action of this type has a change"
-        return LimitAction(**msgspec.structs.asdict(action), limit=to_values(change_of(action.change)))
+        return LimitAction(**msgspec.structs.asdict(action), limit=to_values(limit_change_of(action.change)))
 
     async def read(self, principal: Principal, program_id: str) -> Limits:
         program, now = self._programs.read(principal, program_id), self._clock.now()

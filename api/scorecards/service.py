@@ -26,10 +26,9 @@ from clearhold.features.core.entries.actions import ActionType
 from clearhold.features.core.errors import FieldCode, invalid
 from clearhold.features.core.instants import DAY_US, format_instant
 from clearhold.features.core.principal import Principal
-from clearhold.features.core.scorecards import Scorecard, ShadowComparison, scorecard_sha256
+from clearhold.features.core.scorecards import Scorecard, ShadowComparison, scorecard_sha256, to_comparison
 from clearhold.features.core.vocabulary import about
 from clearhold.features.policy.bodies import PolicyVersion, policy_sha256
-from clearhold.features.policy.comparison import to_comparison
 from clearhold.features.scorers.cards import faults_of, score_version
 from clearhold.features.scorers.trs_v1.scorer import DEFAULT_CARD, SCORER
 from clearhold.features.scorers.trs_v1.scorer import VERSION as DEFAULT

@@ -14,15 +14,25 @@ from typing import Any, Final, NamedTuple
 
 import msgspec
 
-from clearhold.features.actions import autonomy, set_limit
+from clearhold.features.actions import autonomy
 from clearhold.features.alerts.decisions import CLOSING, result_of, sign
 from clearhold.features.core.canonical import derived_id
-from clearhold.features.core.entries.actions import ActionEntry, ActionType, DecisionChange
+from clearhold.features.core.entries.actions import (
+    ActionEntry,
+    ActionType,
+    CapKind,
+    CapVersion,
+    DecisionChange,
+    LimitChange,
+    cap_of,
+    digits_of,
+)
 from clearhold.features.core.entries.commands import DecisionEntry, EntryResult, OperatorKind
 from clearhold.features.core.log_entry import Emit, EntryPosition
 from clearhold.features.core.principal import is_key_operator
 from clearhold.features.core.vocabulary import AlertDecision, Band, band_of
-from clearhold.features.policy.bodies import prefix_of
+from clearhold.features.landing.policies import bring_into_force
+from clearhold.features.policy.bodies import ActiveVersion, LimitsBody, prefix_of
 from clearhold.features.policy.in_force import policy_in_force
 from clearhold.features.state.action_book import ActionState
 from clearhold.features.state.alert_state import AlertState
@@ -174,6 +184,66 @@ def _sha256_in(change: dict[str, Any] | None) -> str:
     return str((change or {}).get("ruleSha256", ""))
 
 
+def limit_change_of(change: dict[str, Any] | None) -> LimitChange:
+    """What an action of type ``set_limit`` changes."""
+    return msgspec.convert(change, LimitChange)
+
+
+def objection_to_limit(program: ProgramState, entry: ActionEntry, _position: EntryPosition) -> EntryResult | None:
+    """Objects when another change of the kind waits, or the cap already has the requested value."""
+    change = limit_change_of(entry.change)
+    waiting = program.actions.waiting(ActionType.SET_LIMIT)
+    if any(limit_change_of(each.change).kind is change.kind for each in waiting):
+        return EntryResult.PENDING
+    return EntryResult.SAME_CAP if cap_of(change.to) == program.caps.cap(change.kind) else None
+
+
+def recorded_limit(program: ProgramState, entry: ActionEntry, _position: EntryPosition) -> dict[str, Any] | None:
+    """With the cap in force, so that the second person sees the change."""
+    change = limit_change_of(entry.change)
+    cap = digits_of(program.caps.cap(change.kind))
+    with_cap: dict[str, Any] = msgspec.to_builtins(msgspec.structs.replace(change, from_=cap))
+    return with_cap
+
+
+def apply_limit(program: ProgramState, action: ActionState, position: EntryPosition, emit: Emit) -> str | None:
+    """The cap counts from this entry on, also as a line that amounts may be split to stay under."""
+    change = limit_change_of(action.change)
+    version = CapVersion(
+        kind=change.kind,
+        cap=cap_of(change.to),
+        before=cap_of(change.from_),
+        version=program.caps.next_version,
+        requested_by=action.requested_by,
+        approved_by=action.approved_by or "",
+        since=position.appended_at,
+        note=change.note,
+        action_id=action.id,
+    )
+    program.caps.put(version)
+    active = ActiveVersion(
+        version=version.version,
+        body=_limits_of(program),
+        since=version.since,
+        action_id=action.id,
+        of_program=True,
+    )
+    bring_into_force(program, active, position, emit)
+    return None
+
+
+def _limits_of(program: ProgramState) -> LimitsBody:
+    """All caps in force as one body."""
+    caps = {kind: digits_of(program.caps.cap(kind)) for kind in CapKind}
+    return LimitsBody(
+        ach_debit_daily_cents=caps[CapKind.ACH_DEBIT_DAILY],
+        ach_debit_monthly_cents=caps[CapKind.ACH_DEBIT_MONTHLY],
+        per_transaction_cents=caps[CapKind.PER_TRANSACTION],
+        entity_daily_cents=caps[CapKind.ENTITY_DAILY],
+        entity_velocity_24h_count=caps[CapKind.ENTITY_VELOCITY_24H],
+    )
+
+
 Recorded = dict[str, Any] | None
 
 
@@ -203,7 +273,7 @@ CHANGES: Final[Mapping[ActionType, Change]] = {
     ActionType.SET_AUTONOMY: Change(
         autonomy.objection, autonomy.apply, recorded=autonomy.recorded, needs_second=autonomy.needs_second
     ),
-    ActionType.SET_LIMIT: Change(set_limit.objection, set_limit.apply, recorded=set_limit.recorded),
+    ActionType.SET_LIMIT: Change(objection_to_limit, apply_limit, recorded=recorded_limit),
     ActionType.DECIDE_ALERT: Change(objection_if_waiting, sign_pending),
 }
 """Changes that are made with the entry of the approval."""

@@ -15,13 +15,15 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Mapping
 from typing import Any, Final, NamedTuple
 
+import msgspec
 import numpy as np
 
-from clearhold.features.core.entries.actions import CapKind, CapVersion
+from clearhold.features.core.entries.actions import ActionType, CapKind, CapVersion
 from clearhold.features.core.instants import DAY_US, HOURS_24, datetime_of, month_of_day
 from clearhold.features.core.money import ACH_TYPES, OUTGOING_CLASSES, RAIL_CLASSES, USD, money, originates_debit
 from clearhold.features.core.vocabulary import Direction, Reason
 from clearhold.features.landing.stored_transfer import StoredTransfer
+from clearhold.features.state.action_book import ActionState
 from clearhold.features.state.parties import Actor
 from clearhold.features.state.program import ProgramState
 from clearhold.features.state.transfer_table import UNPRICED
@@ -260,3 +262,33 @@ def _most_of_one_entity(
     np.add.at(sums, places, values[known])
     most = int(sums.argmax())
     return CapUsage(int(sums[most]), int(counts[most]))
+
+
+class ObservedCap(msgspec.Struct, frozen=True, kw_only=True):
+    """A kind of cap with its use now. ``newest`` is its last change, None for a kind that never had a cap."""
+
+    kind: CapKind
+    newest: CapVersion | None
+    observed: int | None
+    n: int
+
+
+class ProgramLimits(msgspec.Struct, frozen=True, kw_only=True):
+    """All five kinds, the actions that wait with a change, and every approved change, oldest first."""
+
+    limits: tuple[ObservedCap, ...]
+    pending: tuple[ActionState, ...]
+    history: tuple[CapVersion, ...]
+
+
+def program_limits(program: ProgramState, *, at: int) -> ProgramLimits:
+    """The caps of a program, their use, and the requested changes."""
+    usage = cap_usage(program, at)
+    return ProgramLimits(
+        limits=tuple(
+            ObservedCap(kind=kind, newest=program.caps.newest(kind), observed=usage[kind].observed, n=usage[kind].n)
+            for kind in CapKind
+        ),
+        pending=program.actions.waiting(ActionType.SET_LIMIT),
+        history=tuple(program.caps.history),
+    )

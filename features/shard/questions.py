@@ -8,13 +8,13 @@ from typing import Final, Generic, NamedTuple, Protocol, TypeVar, get_args, get_
 
 import msgspec
 
-from clearhold.features.actions.set_limit import ProgramLimits, program_limits
 from clearhold.features.core.entries.preflight import LimitHit, ProposedTransfer, Resolved
 from clearhold.features.core.log_entry import EventResult, earlier_result
 from clearhold.features.core.measured import DayTotals
 from clearhold.features.core.money import UsdRate
 from clearhold.features.core.scorecards import Scorecard
 from clearhold.features.core.vocabulary import ActorType, Score
+from clearhold.features.limits.caps import ProgramLimits, program_limits
 from clearhold.features.limits.proposed import LimitEvaluation, assess_proposed, evaluate_ladder
 from clearhold.features.measurement.actor_evaluation import evaluate_actor, evaluate_counterparty
 from clearhold.features.measurement.actor_inputs import totals_of

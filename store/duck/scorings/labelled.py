@@ -19,9 +19,8 @@ import msgspec
 from clearhold.features.catalogue.vector import FEATURE_VERSION, FeatureVector
 from clearhold.features.core.instants import DAYS_60
 from clearhold.features.core.principal import Principal
-from clearhold.features.core.scorecards import ADDED, LAST_TEN, SCORE_CLASSES, UNSCORED_CLASS
+from clearhold.features.core.scorecards import ADDED, LAST_TEN, SCORE_CLASSES, UNSCORED_CLASS, PairCount
 from clearhold.features.core.vocabulary import AchType, Direction, Rail
-from clearhold.features.policy.comparison import PairCount
 from clearhold.store.duck.committed_rows import CommittedRows
 from clearhold.store.duck.database import LABEL_ORDER
 from clearhold.store.errors import StartupError

@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 
 from clearhold.calibrate.evaluation import psi
-from clearhold.features.core.scorecards import SCORE_CLASSES, score_class, stability_index
-from clearhold.features.policy.comparison import PairCount, to_comparison
+from clearhold.features.core.scorecards import SCORE_CLASSES, PairCount, score_class, stability_index, to_comparison
 from clearhold.store.duck.scorings.labelled import score_class_sql, share_sql
 
 BEFORE, AFTER = (90, 0, 4, 0, 0, 0, 0, 0, 0, 6, 0), (80, 6, 0, 0, 0, 0, 0, 0, 0, 14, 0)

@@ -10,8 +10,7 @@ from clearhold.features.core.errors import ForbiddenError
 from clearhold.features.core.instants import DAY_US, DAYS_60
 from clearhold.features.core.rows.alerts import LabelRow
 from clearhold.features.core.rows.parties import ShadowScoreRow
-from clearhold.features.core.scorecards import UNSCORED_CLASS
-from clearhold.features.policy.comparison import PairCount
+from clearhold.features.core.scorecards import UNSCORED_CLASS, PairCount
 from clearhold.store.duck.database import BatchWriter
 from clearhold.store.duck.scorings.labelled import ShadowScores
 from clearhold.store.tables import row_tables

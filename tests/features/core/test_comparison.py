@@ -4,8 +4,7 @@ from typing import Any
 
 import pytest
 
-from clearhold.features.core.scorecards import score_class
-from clearhold.features.policy.comparison import PairCount, to_comparison, two_sided_p
+from clearhold.features.core.scorecards import PairCount, score_class, to_comparison, two_sided_p
 
 
 def pairs(
