@@ -38,12 +38,11 @@ from clearhold.api.telemetry.requests import Observed, RequestLog, RequestMetric
 from clearhold.flows.backfill.service import BackfillService
 from clearhold.flows.backfill.step_log import StepLog
 from clearhold.flows.backtests import BacktestRunner
-from clearhold.flows.bank_work import BankWork
+from clearhold.flows.bank_work import BankWork, Webhooks
 from clearhold.flows.engine import Engine
 from clearhold.flows.lake.copying import LakeCollector, opened_lake
 from clearhold.flows.running.supervision import Supervision
 from clearhold.flows.scorer.scorers import ScorerCollector
-from clearhold.flows.webhooks.service import Webhooks
 from clearhold.store.data_dir import DataDir
 from clearhold.store.duck.inputs import idempotent_ids
 from clearhold.store.duck.reports.scores import NewestSnapshots
@@ -51,9 +50,8 @@ from clearhold.store.errors import StartupError
 from clearhold.store.ids import new_token
 from clearhold.store.logs import configure_logs
 from clearhold.store.record.chain import ChainWriter
-from clearhold.store.redis_log.connect import connect_sync
+from clearhold.store.redis_log.connect import begun_redis, connect_sync
 from clearhold.store.redis_log.reader import LogReader
-from clearhold.store.redis_log.server import begun_redis
 from clearhold.store.scheduling import SHORT_NS, set_time_slice
 from clearhold.store.tables import RowTables
 

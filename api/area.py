@@ -40,8 +40,7 @@ from clearhold.store.record.checkpoints import CheckpointLog, RecordCheckpoints
 from clearhold.store.record.reading import LastVerifications
 from clearhold.store.redis_log.appender import LogAppender
 from clearhold.store.redis_log.connect import RedisMemory
-from clearhold.store.redis_log.offsets import LogProgress
-from clearhold.store.redis_log.reader import LogReader
+from clearhold.store.redis_log.reader import LogProgress, LogReader
 
 
 class RecordStores(msgspec.Struct, frozen=True, kw_only=True):

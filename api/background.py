@@ -10,11 +10,9 @@ from typing import Final, NamedTuple
 from clearhold.api.area import Stores
 from clearhold.flows.agents.service import AgentImporter
 from clearhold.flows.backfill.service import BackfillService
-from clearhold.flows.bank_work import BankWork
-from clearhold.flows.engine import Engine
-from clearhold.flows.own_entries import restore_lost_policies, tick_every_minute
+from clearhold.flows.bank_work import BankWork, Webhooks
+from clearhold.flows.engine import Engine, restore_lost_policies, tick_every_minute
 from clearhold.flows.running.supervision import Supervision, Work
-from clearhold.flows.webhooks.service import Webhooks
 
 WATCH_S: Final = 0.5
 

@@ -27,10 +27,8 @@ from clearhold.store.lake.log_segments import ControlCopy, LogSegments
 from clearhold.store.record.checkpoints import CheckpointLog, RecordCheckpoints
 from clearhold.store.record.reading import LastVerifications
 from clearhold.store.redis_log.appender import LogAppender
-from clearhold.store.redis_log.connect import RedisMemory, connect_async, connect_sync
-from clearhold.store.redis_log.offsets import LogProgress
-from clearhold.store.redis_log.reader import LogReader
-from clearhold.store.redis_log.server import BegunRedis
+from clearhold.store.redis_log.connect import BegunRedis, RedisMemory, connect_async, connect_sync
+from clearhold.store.redis_log.reader import LogProgress, LogReader
 from clearhold.store.state_snapshots import StateSnapshots
 
 

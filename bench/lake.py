@@ -37,7 +37,7 @@ from clearhold.store.analysts.writer import LakeWriter
 from clearhold.store.clock import SystemClock
 from clearhold.store.duck.database import BatchWriter, open_database
 from clearhold.store.ids import new_id
-from clearhold.store.redis_log.offsets import SEQ_BITS
+from clearhold.store.redis_log.reader import SEQ_BITS
 from clearhold.store.tables import row_tables
 
 TIMES_ALONE: Final = Promise(1.5)

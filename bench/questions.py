@@ -21,7 +21,7 @@ from clearhold.store.analysts.writer import LakeWriter
 from clearhold.store.clock import SystemClock
 from clearhold.store.duck.database import TABLES, open_database
 from clearhold.store.ids import new_id
-from clearhold.store.redis_log.offsets import SEQ_BITS
+from clearhold.store.redis_log.reader import SEQ_BITS
 from clearhold.store.tables import columns_of
 
 ANSWER_MS: Final = Promise(2_000)

@@ -21,8 +21,7 @@ from clearhold.features.core.log_entry import EntryKind, LogEntry
 from clearhold.flows.stream.dataflow import BATCH_ENTRIES
 from clearhold.store.duck.database import THREADS
 from clearhold.store.redis_log.connect import connect_sync
-from clearhold.store.redis_log.offsets import shard_key
-from clearhold.store.redis_log.reader import LogReader
+from clearhold.store.redis_log.reader import LogReader, shard_key
 
 EVENTS_PER_S: Final = Promise(7_000, at_least=True)
 PROGRAMS: Final = 8

@@ -26,10 +26,8 @@ from clearhold.store.data_dir import DEFAULT_SHARDS, DataDir
 from clearhold.store.duck.database import open_database
 from clearhold.store.lake.log_segments import LogSegments
 from clearhold.store.record.chain import ChainWriter
-from clearhold.store.redis_log.connect import connect_sync
-from clearhold.store.redis_log.offsets import LogProgress
-from clearhold.store.redis_log.reader import LogReader
-from clearhold.store.redis_log.server import EmbeddedRedis
+from clearhold.store.redis_log.connect import EmbeddedRedis, connect_sync
+from clearhold.store.redis_log.reader import LogProgress, LogReader
 from clearhold.store.state_snapshots import StateSnapshots
 from clearhold.store.tables import RowTables
 

@@ -1,4 +1,4 @@
-"""The service's work over the bank's API: fetches parties, carries out actions."""
+"""The service's work with the bank: fetches parties, carries out actions, delivers webhooks."""
 
 from collections.abc import Sequence
 from typing import Final
@@ -6,19 +6,25 @@ from typing import Final
 import duckdb
 from prometheus_client.registry import Collector
 
+from clearhold.features.core.instants import DAY_US, HOUR_US
 from clearhold.flows.actions.executor import ActionExecutor
 from clearhold.flows.actions.outcomes import BankActions
-from clearhold.flows.directory.bank_client import BankClient
 from clearhold.flows.directory.fetcher import DirectoryFetcher
 from clearhold.flows.directory.waiting import FirstSeen
-from clearhold.flows.running.bank_http import http_client
+from clearhold.flows.running.bank_http import BankClient, http_client
+from clearhold.flows.webhooks.dispatcher import WebhookDispatcher
+from clearhold.flows.webhooks.outbox import WebhookCollector, WebhookCounts, WebhookOutbox
+from clearhold.flows.webhooks.sender import GuardedNetwork, Resolver, Sender
 from clearhold.store.clock import Clock
 from clearhold.store.control.registry import Registry
+from clearhold.store.control.tenancy import Tenancy
+from clearhold.store.control.webhook_registry import WebhookRegistry
 from clearhold.store.duck.alerts import ActionTable
 from clearhold.store.duck.parties import DirectoryTable
+from clearhold.store.duck.webhooks import WebhookDeliveries
 from clearhold.store.ids import IdFactory
 from clearhold.store.redis_log.appender import LogAppender
-from clearhold.store.redis_log.offsets import LogProgress
+from clearhold.store.redis_log.reader import LogProgress
 from clearhold.store.tables import RowTables
 
 MAX_CONNECTIONS: Final = 64
@@ -77,3 +83,51 @@ class BankWork:
         """Cancel the executions; the next start repeats them. Close the connections."""
         await self.executor.stop()
         await self._http.aclose()
+
+
+KEPT_US: Final = 30 * DAY_US
+"""Ended deliveries can be read, and sent again, for this long."""
+
+KEPT_LISTENED_US: Final = DAY_US
+"""Deliveries to a listener are never attempted, so they do not end; they can be read for this long."""
+
+_FORGET_EVERY_US: Final = HOUR_US
+
+
+class Webhooks:
+    """``allow_local``: deliver to endpoints on this machine too."""
+
+    def __init__(
+        self,
+        tenancy: Tenancy,
+        registry: WebhookRegistry,
+        database: duckdb.DuckDBPyConnection,
+        *,
+        clock: Clock,
+        allow_local: bool,
+    ) -> None:
+        counts = WebhookCounts()
+        self.registry, self._table, self._clock = registry, WebhookDeliveries(database), clock
+        self._endpoints = tenancy.webhooks
+        self._forgotten_at = 0
+        self.outbox = WebhookOutbox(tenancy, clock=clock, counts=counts)
+        self.collector = WebhookCollector(counts, tenancy.webhooks.disabled_count, clock=clock)
+        self.dispatcher = WebhookDispatcher(
+            tenancy=tenancy,
+            table=self._table,
+            sender=Sender(GuardedNetwork(Resolver(), allow_local=allow_local)),
+            disable=registry.disable,
+            clock=clock,
+            counts=counts,
+            allow_local=allow_local,
+        )
+
+    def forget_when_due(self) -> None:
+        """Delete deliveries past their retention, once an hour; for the maintenance thread."""
+        now = self._clock.now()
+        if now - self._forgotten_at >= _FORGET_EVERY_US:
+            self._forgotten_at = now
+            self._table.forget_settled(now - KEPT_US)
+            listened = self._endpoints.listened_ids()
+            if listened:
+                self._table.forget_of(listened, now - KEPT_LISTENED_US)

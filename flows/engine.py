@@ -5,28 +5,39 @@ scoring of shards (a thread here, or scorer processes) ─▶ RowSink ─▶ com
 Start   scoring begins from each shard's newest snapshot; later entries of the log are replayed
 Run     score, commit, take snapshots; every few seconds move committed entries into segments and trim Redis
 Stop    apply and commit the rest of the log, take a snapshot of each changed shard, all within a deadline
+
+The service also appends entries itself: a tick a minute in each shard, so that time is in the log, and policies that a
+program has lost. The policies in force are in the control stream and in the programs' state. Both are written in one
+transaction, so they differ only if entries of a shard were lost and the control streams came back from the lake
+(``--accept-loss``). Missing policies are appended again, and count from then on.
 """
 
+import asyncio
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from itertools import count
 from threading import Event, Thread
 from time import monotonic
-from typing import Final, NamedTuple, Protocol
+from typing import Final, NamedTuple
 
 import duckdb
 import redis
 import structlog
 
-from clearhold.features.shard.questions import Owner
-from clearhold.flows.commit.committer import Committer, Epochs, EventTally, FlowCollector, Outbox
-from clearhold.flows.scorer.scoring import Commits
+from clearhold.features.core.errors import UnavailableError
+from clearhold.features.core.instants import MINUTE_US, SECOND_US
+from clearhold.features.core.log_entry import EntryKind
+from clearhold.features.shard.questions import LackingPolicies, Owner
+from clearhold.flows.commit.committer import Committer, EventTally, FlowCollector, Outbox
+from clearhold.flows.scorer.scorers import ScorerProcesses
+from clearhold.flows.scorer.scoring import LocalScorer
 from clearhold.store.clock import Clock
+from clearhold.store.control.registry import Registry
 from clearhold.store.duck.database import BatchWriter, committed_epochs, committed_offsets, fold_wal
 from clearhold.store.lake.log_segments import LogSegments, Segmenter
 from clearhold.store.record.chain import ChainWriter
-from clearhold.store.redis_log.offsets import LogProgress, log_time_of
-from clearhold.store.redis_log.reader import LogReader
+from clearhold.store.redis_log.appender import LogAppender
+from clearhold.store.redis_log.reader import LogProgress, LogReader, log_time_of
 from clearhold.store.scheduling import low_priority
 from clearhold.store.tables import RowTables
 
@@ -51,47 +62,8 @@ class CatchUp(NamedTuple):
     log_until: int
 
 
-class Scorers(Protocol):
-    """Scores all shards of the log: on a thread of this process, or in processes that it supervises."""
-
-    @property
-    def owner(self) -> Owner:
-        """Answers questions about the programs."""
-
-    @property
-    def snapshot_offsets(self) -> Mapping[int, int]:
-        """The offset of each shard's newest snapshot on disk; the mapping changes."""
-
-    def applied_offset(self, shard: int) -> int:
-        """The offset up to which the shard's state has applied the log, as far as known."""
-
-    def begin(self) -> None:
-        """Load as much as is possible without the log and the tables. ``start`` also works without it."""
-
-    def abandon(self) -> None:
-        """End what ``begin`` started, if ``start`` is not called."""
-
-    def start(self, commits: Commits) -> None: ...
-
-    def on_commit(self, rows: RowTables, offsets: Mapping[int, int]) -> None:
-        """Called with the committed rows and offsets."""
-
-    async def disconnect(self) -> None:
-        """Before the event loop ends: close its connections to the owner."""
-
-    def drain(self, timeout_s: float) -> None:
-        """Apply the rest of the log, and stop; returns when done or when the time is over."""
-
-    def close(self, timeout_s: float) -> None:
-        """Take last snapshots of the committed states, and end."""
-
-    @property
-    def failure(self) -> str | None:
-        """The error that holds up scoring, or None."""
-
-    @property
-    def ended(self) -> bool:
-        """True when scoring has ended until the service is restarted."""
+Scorers = LocalScorer | ScorerProcesses
+"""Scores all shards of the log: on a thread of this process, or in processes that it supervises."""
 
 
 class Engine:
@@ -122,7 +94,7 @@ class Engine:
         self._committer = Committer(
             BatchWriter(database, chains),
             progress,
-            epochs=Epochs(progress.shards, committed_epochs(database)),
+            epochs=committed_epochs(database),
             clock=clock,
             on_commit=self._committed,
             outbox=outbox,
@@ -243,3 +215,29 @@ class Engine:
         for shard in range(self.progress.shards):
             snapshot_offset = self.scorers.snapshot_offsets.get(shard, 0)
             segmenter.run_once(shard, self.progress.committed_offset(shard), snapshot_offset)
+
+
+_BEHIND_S: Final = 0.005  # a timer may wake a millisecond early, and the minute would have two ticks
+
+
+async def tick_every_minute(appender: LogAppender, *, shards: int, clock: Clock) -> None:
+    """Run until cancelled; ticks fall just behind the full minute."""
+    while True:
+        await asyncio.sleep((MINUTE_US - clock.now() % MINUTE_US) / SECOND_US + _BEHIND_S)
+        now = clock.now()
+        try:
+            await asyncio.gather(*(appender.append(shard, EntryKind.TICK, "", now, b"") for shard in range(shards)))
+        except UnavailableError as error:
+            log.warning("tick_missed", error=str(error))
+
+
+async def restore_lost_policies(registry: Registry, owner: Owner) -> None:
+    """Append its missing policies to each program; called after the replay, so that late entries do not look lost."""
+    for tenant in registry.tenancy.tenants.list_all():
+        for place, in_force in registry.policies_by_place(tenant.id):
+            question = LackingPolicies(tuple(each.action_id for each in in_force))
+            lacking = (await owner.query(place, question)).value if in_force else ()
+            for entry in in_force:
+                if entry.action_id in lacking:
+                    await registry.restore_policy(place, entry)
+                    log.warning("lost_policy_restored", program_id=place, version=entry.version)

@@ -13,8 +13,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 from redis import Redis
 
-from clearhold.store.redis_log.connect import connect_sync
-from clearhold.store.redis_log.server import EmbeddedRedis
+from clearhold.store.redis_log.connect import EmbeddedRedis, connect_sync
 from tests.support import run
 from tests.support.clock import FrozenClock, SequentialIds
 from tests.support.stalls import run_undisturbed

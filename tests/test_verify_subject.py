@@ -11,8 +11,7 @@ from msgspec import json, structs
 from clearhold.features.core.canonical import canonical, digest_of, link_hash
 from clearhold.store.record.export_check import BrokenExportError, public_keys_of
 from clearhold.store.record.signed_trees import opened_note
-from clearhold.store.redis_log.connect import connect_sync
-from clearhold.store.redis_log.server import EmbeddedRedis
+from clearhold.store.redis_log.connect import EmbeddedRedis, connect_sync
 from clearhold.store.subjects.check import SubjectCheck
 from tests.support.running_app import RunningApp
 from tests.support.subjects import Line, export, keep, live

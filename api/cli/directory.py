@@ -34,9 +34,8 @@ from clearhold.store.keys.secrets import SecretBox
 from clearhold.store.keys.signing_keys import SigningKeys
 from clearhold.store.lake.log_segments import LogSegments
 from clearhold.store.lake.segment_files import DamagedSegmentError
-from clearhold.store.redis_log.connect import check_external, connect_sync
+from clearhold.store.redis_log.connect import EmbeddedRedis, check_external, connect_sync, redis_target
 from clearhold.store.redis_log.reader import LogReader
-from clearhold.store.redis_log.server import EmbeddedRedis, redis_target
 
 EXIT_BROKEN: Final = 1
 SHOWN_PROBLEMS: Final = 20

@@ -40,7 +40,7 @@ from clearhold.store.analysts.writer import LakeWriter
 from clearhold.store.data_dir import DEFAULT_SHARDS
 from clearhold.store.duck.database import BatchWriter, open_database
 from clearhold.store.ids import new_id
-from clearhold.store.redis_log.offsets import SEQ_BITS
+from clearhold.store.redis_log.reader import SEQ_BITS
 from clearhold.store.tables import row_tables
 
 LABELLED_AFTER_US: Final = 30 * DAY_US

@@ -29,7 +29,7 @@ from clearhold.features.core.rows.alerts import ActionRow
 from clearhold.features.core.vocabulary import ProgramSource
 from clearhold.features.policy.bodies import policy_sha256
 from clearhold.flows.actions import outcomes
-from clearhold.flows.actions.outcomes import ActionAnswer, BankActions, DryRun, ExecutionOutcome, Result, Verdict
+from clearhold.flows.actions.outcomes import BankActions, DryRun, ExecutionOutcome, Result, Verdict
 from clearhold.flows.running.counts import counter, gauge
 from clearhold.flows.running.supervision import end
 from clearhold.store.clock import Clock
@@ -39,7 +39,7 @@ from clearhold.store.control.scorecard_registry import ScorecardRegistry
 from clearhold.store.duck.alerts import ActionTable
 from clearhold.store.ids import IdFactory, new_trace_id
 from clearhold.store.redis_log.appender import LogAppender
-from clearhold.store.redis_log.offsets import LogProgress
+from clearhold.store.redis_log.reader import LogProgress
 
 
 class ActionCounts(Collector):
@@ -248,7 +248,7 @@ class ActionExecutor:
             if pause_s is None:
                 break
             log.info("action_not_known", action_id=row.id, type=row.type, status=answer.status, attempts=attempts)
-            await self._pause(max(pause_s, _stated_pause_s(answer)))
+            await self._pause(max(pause_s, min((answer.retry_after_us or 0) / SECOND_US, MAX_RETRY_AFTER_S)))
         return outcomes.unknown(request, answer, attempts)
 
     async def _pause(self, pause_s: float) -> None:
@@ -306,7 +306,3 @@ def _version_in(row: ActionRow) -> str:
 def _rule_change(row: ActionRow) -> _RuleChange:
     assert row.change is not None, "a change of a rule says which one it is of"
     return msgspec.json.decode(row.change, type=_RuleChange)
-
-
-def _stated_pause_s(answer: ActionAnswer) -> float:
-    return min((answer.retry_after_us or 0) / SECOND_US, MAX_RETRY_AFTER_S)

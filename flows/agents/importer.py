@@ -234,7 +234,8 @@ class AgentImport:
         bodies: list[bytes] = []
         news: list[tuple[bytes, bytes]] = []
         for item in items:
-            self._count_read(kind)
+            self._counts.read[kind.value] += 1
+            self.progress.settlements_scanned += kind is EntryKind.SETTLEMENT
             read = self._read(kind, item)
             if isinstance(read, SkipReason):
                 self.progress.skipped[read.value] += 1
@@ -244,7 +245,8 @@ class AgentImport:
             key, content = digest_of(item_id.encode()), digest_of(item + bytes(is_listed))
             if kind is not EntryKind.SETTLEMENT and key not in seen:
                 seen.add(key)
-                self._count_distinct(kind)
+                self.progress.agents += kind is EntryKind.AGENT
+                self.progress.profiles += kind is EntryKind.PROFILE
             if self._log.known.get(key) != content:
                 bodies.append(item)
             news.append((key, content))
@@ -277,17 +279,6 @@ class AgentImport:
                 self._newest_at = max(settlement.settled_at, self._newest_at or settlement.settled_at)
                 paid = (settlement.agent or "", settlement.pay_to)
                 return settlement.transfer_id, tuple(digest_of(each.encode()) in self._listed for each in paid)
-
-    def _count_read(self, kind: EntryKind) -> None:
-        self._counts.read[kind.value] += 1
-        if kind is EntryKind.SETTLEMENT:
-            self.progress.settlements_scanned += 1
-
-    def _count_distinct(self, kind: EntryKind) -> None:
-        if kind is EntryKind.AGENT:
-            self.progress.agents += 1
-        else:
-            self.progress.profiles += 1
 
     async def _end(self, stage: ImportStage, reason: str | None) -> None:
         self.progress.reading = None

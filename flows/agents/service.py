@@ -14,7 +14,7 @@ import asyncio
 from collections.abc import Callable
 from functools import partial
 from time import monotonic
-from typing import Final, NamedTuple
+from typing import Final
 
 import duckdb
 import structlog
@@ -43,13 +43,6 @@ STOPPING: Final = "The service is stopping; imported items stay, and the next im
 log = structlog.get_logger()
 
 
-class _Wanted(NamedTuple):
-    """An import of a program that runs or waits."""
-
-    program_id: str
-    full: bool
-
-
 class AgentImporter:
     """``root`` is the URL of the scan index; without one nothing is imported. Belongs to one event loop."""
 
@@ -70,7 +63,7 @@ class AgentImporter:
         self._settle, self._clock, self._new_id, self._sleep = settle, clock, new_id, sleep
         self._agents, self._imports = Agents(database), AgentImports(database)
         self._turn = asyncio.Lock()
-        self._under_way: dict[_Wanted, asyncio.Task[AgentImportRow]] = {}
+        self._under_way: dict[tuple[str, bool], asyncio.Task[AgentImportRow]] = {}  # by program and whether full
         self._progress: dict[str, ImportProgress] = {}
         self._known: dict[str, KnownItems] = {}
         self._stopped = False
@@ -120,17 +113,17 @@ class AgentImporter:
             raise UnavailableError(STOPPING, ErrorCode.STARTING)
         task = self._task_of(program.id, full=full)
         if task is None:
-            wanted = _Wanted(program.id, full)
+            wanted = (program.id, full)
             task = self._under_way[wanted] = asyncio.create_task(self._import(program, full=full))
             task.add_done_callback(lambda done: self._ended(wanted, done))
         return await result_of(task, STOPPING)
 
     def _task_of(self, program_id: str, *, full: bool) -> "asyncio.Task[AgentImportRow] | None":
         """The import that answers this request; a full one answers both kinds."""
-        ordinary = None if full else self._under_way.get(_Wanted(program_id, full=False))
-        return ordinary or self._under_way.get(_Wanted(program_id, full=True))
+        ordinary = None if full else self._under_way.get((program_id, False))
+        return ordinary or self._under_way.get((program_id, True))
 
-    def _ended(self, wanted: _Wanted, task: "asyncio.Task[AgentImportRow]") -> None:
+    def _ended(self, wanted: tuple[str, bool], task: "asyncio.Task[AgentImportRow]") -> None:
         del self._under_way[wanted]
         if not task.cancelled():
             task.exception()  # Retrieved: it may have no caller left.

@@ -24,6 +24,7 @@ from clearhold.features.shard.questions import CardInForce
 from clearhold.flows.backfill.replay import Throttle
 from clearhold.flows.running.own_python import import_environment, module_command
 from clearhold.flows.running.supervision import Workers
+from clearhold.flows.stream.dataflow import stream_of
 from clearhold.store.scheduling import step_aside
 from clearhold.store.tables import rows_in
 
@@ -53,12 +54,9 @@ class ScoringProcess:
         """The scorings that differ from the stored ones."""
         assert self._process.stdin is not None
         assert self._process.stdout is not None
-        sink = pa.BufferOutputStream()
-        with pa.ipc.new_stream(sink, table.schema) as stream:
-            stream.write_table(table)
         try:
             _send(self._process.stdin, self._card)
-            _send(self._process.stdin, sink.getvalue())
+            _send(self._process.stdin, stream_of(table))
             reply = _receive(self._process.stdout)
         except OSError as error:
             raise EndedError from error

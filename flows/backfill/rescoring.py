@@ -105,7 +105,8 @@ class TransferBackfill:
         at = steps.progress
         changed = at.changed + len(results)
         await steps.add(tuple(results[last:]), done=at.done + count, changed=changed, position=position)
-        self._counts.note_transfers(count, changed=len(results))
+        self._counts.transfers += count
+        self._counts.changed += len(results)
 
     async def _replay(self, newest: NewestScorings, *, reads_scores: bool) -> None:
         steps, run, stopping = self._steps, self._workers.run, self._workers.stopping

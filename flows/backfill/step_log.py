@@ -25,8 +25,7 @@ from clearhold.flows.running.counts import Distribution, counter, gauge, histogr
 from clearhold.store.clock import Clock
 from clearhold.store.lake.log_segments import LogSegments
 from clearhold.store.redis_log.appender import LogAppender
-from clearhold.store.redis_log.offsets import LogProgress
-from clearhold.store.redis_log.reader import LogReader
+from clearhold.store.redis_log.reader import LogProgress, LogReader
 
 STEPS_UNDER_WAY: Final = 4
 """The most steps that wait for their commit: the events of the stream never wait behind more."""
@@ -173,10 +172,6 @@ class BackfillCounts(Collector):
         self.actors = 0
         self.failures = 0
         self.seconds = Distribution(BACKFILL_SECONDS_BOUNDS)
-
-    def note_transfers(self, count: int, *, changed: int) -> None:
-        self.transfers += count
-        self.changed += changed
 
     def collect(self) -> Iterator[Metric]:
         yield gauge("clearhold_backfill_running", "Backfills under way.", self.running, "subjects")

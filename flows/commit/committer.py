@@ -23,36 +23,9 @@ from clearhold.flows.running.counts import FlowCounts, counter, gauge, histogram
 from clearhold.flows.stream.dataflow import RowBatch
 from clearhold.store.clock import Clock
 from clearhold.store.duck.database import BatchWriter
-from clearhold.store.redis_log.offsets import LogProgress, log_time_of
-from clearhold.store.redis_log.reader import LogReader
+from clearhold.store.redis_log.reader import LogProgress, LogReader, log_time_of
 from clearhold.store.scheduling import low_priority
 from clearhold.store.tables import RowTables, joined_by_type
-
-
-class Epochs:
-    """The present epoch of every shard, 0 for the first owner. Written by one thread, read by any.
-
-    A larger epoch gives a shard to a new owner. Rows of the former owner carry the older epoch and are refused, so two
-    owners do no harm. Each commit writes the epochs beside its offsets: they survive a restart and a loss of Redis.
-    """
-
-    def __init__(self, shards: int, committed: Mapping[int, int]) -> None:
-        """``committed`` holds the epochs in the tables."""
-        self._of = [committed.get(shard, 0) for shard in range(shards)]
-
-    def of(self, shard: int) -> int:
-        return self._of[shard]
-
-    def set(self, shard: int, epoch: int) -> None:
-        """Give the shard to the owner of that epoch; ValueError unless it is newer than the present one."""
-        if epoch <= self._of[shard]:
-            raise ValueError(f"Epoch {epoch} of shard {shard} is not newer than {self._of[shard]}.")
-        self._of[shard] = epoch
-
-    def are_current(self, epochs: Mapping[int, int]) -> bool:
-        """Whether a batch of these shards and epochs comes from their present owners."""
-        return all(self._of[shard] == epoch for shard, epoch in epochs.items())
-
 
 QUEUED_ENTRIES_LIMIT: Final = 16_384
 FULL_ENTRIES: Final = 1_024
@@ -72,8 +45,10 @@ Outbox = Callable[[RowTables], RowTables]
 class Committer:
     """The ``RowSink`` in front of the tables: takes batches from any thread and commits them on its thread.
 
-    A batch of a past epoch is dropped whole: its shards have another owner, which reads the same log. On the
-    committer's thread ``outbox`` is called before a commit with its rows, and ``on_commit`` after it.
+    A shard's epoch is 0 for its first owner; a larger one gives the shard to a new owner. A batch of a past epoch is
+    dropped whole: its shards have another owner, which reads the same log. Each commit writes the epochs beside its
+    offsets: they survive a restart and a loss of Redis. On the committer's thread ``outbox`` is called before a commit
+    with its rows, and ``on_commit`` after it.
     """
 
     def __init__(
@@ -82,12 +57,13 @@ class Committer:
         progress: LogProgress,
         *,
         clock: Clock,
-        epochs: Epochs,
+        epochs: Mapping[int, int],
         on_commit: OnCommit | None = None,
         outbox: Outbox | None = None,
     ) -> None:
+        """``epochs`` are those in the tables."""
         self._writer, self._progress, self._clock = writer, progress, clock
-        self._epochs, self._on_commit, self._outbox = epochs, on_commit, outbox
+        self._epochs, self._on_commit, self._outbox = dict(epochs), on_commit, outbox
         self._queue: list[RowBatch] = []
         self._entries = 0
         self._changed = Condition()
@@ -104,7 +80,7 @@ class Committer:
 
     def put(self, batch: RowBatch) -> None:
         """Queue a batch; waits while the queue is full, and drops a batch of a past epoch."""
-        if not self._epochs.are_current(batch.epochs):
+        if not self._is_current(batch):
             return
         with self._changed:
             self._changed.wait_for(lambda: self._entries < QUEUED_ENTRIES_LIMIT or self._closing)
@@ -126,17 +102,24 @@ class Committer:
 
     def epoch_of(self, shard: int) -> int:
         """The shard's present epoch; its next owner needs a larger one."""
-        return self._epochs.of(shard)
+        return self._epochs.get(shard, 0)
 
     def give_away(self, epochs: Mapping[int, int]) -> dict[int, int]:
-        """Let only the owners of these epochs write for their shards; returns the committed offset of each.
+        """Let only the owners of these epochs write for their shards; returns the committed offset of each. ValueError
+        unless an epoch is newer than the shard's present one.
 
         No commit of an earlier owner is under way on return, so the new owner can begin at these offsets.
         """
         with self._committing:
             for shard, epoch in epochs.items():
-                self._epochs.set(shard, epoch)
+                if epoch <= self.epoch_of(shard):
+                    raise ValueError(f"Epoch {epoch} of shard {shard} is not newer than {self.epoch_of(shard)}.")
+                self._epochs[shard] = epoch
             return {shard: self._progress.committed_offset(shard) for shard in epochs}
+
+    def _is_current(self, batch: RowBatch) -> bool:
+        """Whether it comes from the present owners of its shards."""
+        return all(self.epoch_of(shard) == epoch for shard, epoch in batch.epochs.items())
 
     def close(self, timeout_s: float) -> bool:
         """Commit the queue and stop; False if that took too long."""
@@ -173,7 +156,7 @@ class Committer:
                 self._changed.notify_all()
 
     def _commit(self, queued: list[RowBatch]) -> None:
-        batches = [batch for batch in queued if self._epochs.are_current(batch.epochs)]
+        batches = [batch for batch in queued if self._is_current(batch)]
         if not batches:
             return
         rows = joined_by_type(batch.tables for batch in batches)

@@ -24,15 +24,15 @@ from clearhold.features.core.entries.directory import DirectoryEntry, DirectoryR
 from clearhold.features.core.errors import UnavailableError
 from clearhold.features.core.instants import DAY_US, SECOND_US
 from clearhold.features.core.log_entry import EntryKind, shard_of
-from clearhold.flows.directory.bank_client import BankAnswer, BankClient, FetchOutcome
 from clearhold.flows.directory.waiting import FirstSeen, TenantPace, WaitingParties
+from clearhold.flows.running.bank_http import BankAnswer, BankClient, FetchOutcome
 from clearhold.flows.running.counts import Distribution, counter, gauge, histogram
 from clearhold.store.clock import Clock
 from clearhold.store.control.credentials import BankKeys
 from clearhold.store.duck.parties import DirectoryTable, DueParty
 from clearhold.store.ids import new_trace_id
 from clearhold.store.redis_log.appender import LogAppender
-from clearhold.store.redis_log.offsets import LogProgress
+from clearhold.store.redis_log.reader import LogProgress
 
 FETCH_SECONDS_BOUNDS: Final = (0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10)
 

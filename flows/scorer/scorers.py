@@ -43,10 +43,12 @@ class ScorerProcesses:
         self._threads: list[Thread] = []
 
     def begin(self) -> None:
+        """Load as much as is possible without the log and the tables. ``start`` also works without it."""
         for each in self.processes:
             each.begin()
 
     def abandon(self) -> None:
+        """End what ``begin`` started, if ``start`` is not called."""
         for each in self.processes:
             each.abandon()
 
@@ -65,21 +67,26 @@ class ScorerProcesses:
 
     @property
     def snapshot_offsets(self) -> Mapping[int, int]:
+        """The offset of each shard's newest snapshot on disk."""
         return {shard: offset for each in self.processes for shard, offset in each.snapshot_offsets.items()}
 
     def applied_offset(self, shard: int) -> int:
+        """The offset up to which the shard's state has applied the log, as far as known."""
         return self.processes[shard % len(self.processes)].applied_offsets.get(shard, 0)
 
     @property
     def failure(self) -> str | None:
+        """The error that holds up scoring, or None."""
         down = [each for each in self.processes if each.failure is not None]
         return f"Scorer {down[0].number}: {down[0].failure}" if down else None
 
     @property
     def ended(self) -> bool:
+        """True when scoring has ended until the service is restarted."""
         return any(each.gave_up for each in self.processes)
 
     def drain(self, timeout_s: float) -> None:
+        """Apply the rest of the log, and stop; returns when done or when the time is over."""
         deadline = monotonic() + timeout_s
         for each in self.processes:
             each.drain()
@@ -87,6 +94,7 @@ class ScorerProcesses:
             each.drained.wait(max(0.1, deadline - monotonic()))
 
     def close(self, timeout_s: float) -> None:
+        """Take last snapshots of the committed states, and end."""
         deadline = monotonic() + timeout_s
         for each in self.processes:
             each.close()
@@ -95,6 +103,7 @@ class ScorerProcesses:
                 each.kill()
 
     async def disconnect(self) -> None:
+        """Before the event loop ends: close its connections to the owner."""
         for each in self.processes:
             if each.connection is not None:
                 each.connection.disconnect()

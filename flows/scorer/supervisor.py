@@ -24,7 +24,7 @@ from clearhold.flows.running.own_python import import_environment, module_comman
 from clearhold.flows.scorer.scoring import Commits
 from clearhold.flows.scorer.wire import Beginning, FrameKind, ScorerConnection, Start, frame, receive
 from clearhold.flows.stream.dataflow import decoded
-from clearhold.store.redis_log.offsets import owner_key
+from clearhold.store.redis_log.reader import owner_key
 
 AT_WORK: Final = frozenset("RD")  # runs or could run; waits for a disk
 

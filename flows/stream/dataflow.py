@@ -96,18 +96,13 @@ class ShardStep(StatefulBatchLogic[ShardChunk, ShardResults, None]):
             apply(entry, results.emit if entry.offset > committed else no_rows)
         results.offset = chunk.entries[-1].offset
         results.entries = len(chunk.entries)
-        results.oldest_at = _oldest_at(chunk.entries, after=committed)
+        if results.offset > committed:
+            results.oldest_at = next(entry.appended_at for entry in chunk.entries if entry.offset > committed)
         context.snapshots.offer(chunk.shard, results.entries)
         return results
 
     def snapshot(self) -> None:
         return None
-
-
-def _oldest_at(entries: Sequence[LogEntry], *, after: int) -> int | None:
-    if entries[-1].offset <= after:
-        return None
-    return next(entry.appended_at for entry in entries if entry.offset > after)
 
 
 _LENGTH_BYTES: Final = 8
@@ -177,7 +172,7 @@ def batch_of(
 
 def encoded(batch: RowBatch) -> list[bytes | memoryview]:
     """The parts of the batch's bytes, in order, copied only where necessary."""
-    streams = {name: _stream_of(table) for name, table in batch.tables.items()}
+    streams = {name: stream_of(table) for name, table in batch.tables.items()}
     sizes = [(name, stream.size) for name, stream in streams.items()]
     header = _ENCODER.encode(_Header(batch.offsets, batch.epochs, batch.entries, batch.oldest_at, sizes))
     parts: list[bytes | memoryview] = [len(header).to_bytes(_LENGTH_BYTES, "big") + header]
@@ -200,7 +195,7 @@ def decoded(data: memoryview) -> RowBatch:
     return RowBatch(tables, header.offsets, header.epochs, header.entries, header.oldest_at)
 
 
-def _stream_of(table: pa.Table) -> pa.Buffer:
+def stream_of(table: pa.Table) -> pa.Buffer:
     sink = pa.BufferOutputStream()
     with pa.ipc.new_stream(sink, table.schema) as writer:
         writer.write_table(table)

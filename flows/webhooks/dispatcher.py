@@ -55,9 +55,6 @@ _TRY_AGAIN_US: Final = 5 * SECOND_US
 
 log = structlog.get_logger()
 
-Disable = Callable[[str], Awaitable[None]]
-"""Disables the endpoint of this id."""
-
 
 class WebhookDispatcher:
     """Belongs to one event loop. ``rows`` takes the commits, once it is attached."""
@@ -68,12 +65,12 @@ class WebhookDispatcher:
         tenancy: Tenancy,
         table: WebhookDeliveries,
         sender: Sender,
-        disable: Disable,
+        disable: Callable[[str], Awaitable[None]],
         clock: Clock,
         counts: WebhookCounts,
         allow_local: bool,
     ) -> None:
-        """``allow_local``: endpoints on this machine may be registered."""
+        """``disable`` takes the id of an endpoint; ``allow_local``: endpoints on this machine may be registered."""
         self._tenancy, self._endpoints, self._table, self._sender = tenancy, tenancy.webhooks, table, sender
         self._disable, self._clock, self.counts = disable, clock, counts
         self.allow_local = allow_local

@@ -32,16 +32,13 @@ log = structlog.get_logger()
 
 WebhookRow = WebhookAttemptRow | WebhookDeliveryRow
 
-Commit = Callable[[RowTables], None]
-"""Commits rows; may wait, so it is called on a worker thread."""
-
 
 class RowExchange:
     """Belongs to one event loop, but for ``on_commit``. ``take`` is called with each committed row."""
 
     def __init__(self, take: Callable[[WebhookRow], None]) -> None:
         self._take = take
-        self._commit: Commit | None = None
+        self._commit: Callable[[RowTables], None] | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
         self._is_stopping = False
         self._unwritten: list[WebhookRow] = []
@@ -50,8 +47,8 @@ class RowExchange:
         self._taking: asyncio.Task[None] | None = None
         self._confirmations: dict[tuple[str, int], list[asyncio.Future[None]]] = {}
 
-    def attach(self, commit: Commit) -> None:
-        """Take commits from now on; the tables have the earlier rows."""
+    def attach(self, commit: Callable[[RowTables], None]) -> None:
+        """Take commits from now on; the tables have the earlier rows. ``commit`` may wait: a worker thread calls it."""
         self._loop, self._commit = asyncio.get_running_loop(), commit
 
     async def stop(self) -> None:

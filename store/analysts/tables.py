@@ -14,7 +14,7 @@ import msgspec
 
 from clearhold.features.bank.masking import NUMBER_IN_TEXT
 from clearhold.store.duck.database import TABLES
-from clearhold.store.redis_log.offsets import SEQ_BITS
+from clearhold.store.redis_log.reader import SEQ_BITS
 from clearhold.store.tables import columns_of
 
 # ruff: noqa: S608 - statements are built from names of tables

@@ -26,8 +26,7 @@ from clearhold.store.errors import StartupError
 from clearhold.store.lake.log_segments import LogSegments
 from clearhold.store.lake.segment_files import Gap
 from clearhold.store.record.chain_file import RecordChainRow, append_durably, cut_torn_line
-from clearhold.store.redis_log.offsets import IDENTITY, TENANTS, log_time_of, shard_key, stream_id_of
-from clearhold.store.redis_log.reader import LogReader
+from clearhold.store.redis_log.reader import IDENTITY, TENANTS, LogReader, log_time_of, shard_key, stream_id_of
 from clearhold.store.redis_log.reader import identity_in as identity_in_redis
 from clearhold.store.tables import columns_of
 

@@ -40,8 +40,7 @@ from clearhold.store.record.chain_file import ChainFile
 from clearhold.store.record.checkpoints import CheckpointLog
 from clearhold.store.record.reading import Verification
 from clearhold.store.redis_log.connect import connect_sync
-from clearhold.store.redis_log.offsets import log_time_of
-from clearhold.store.redis_log.reader import LogReader
+from clearhold.store.redis_log.reader import LogReader, log_time_of
 
 PAGE_ENTRIES: Final = 5_000
 SHOWN_ROWS: Final = 5

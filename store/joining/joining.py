@@ -48,8 +48,15 @@ from clearhold.store.lake.log_segments import ControlCopy, LogSegments
 from clearhold.store.record.checkpoints import CheckpointLog
 from clearhold.store.record.signed_trees import NoteError, opened_note
 from clearhold.store.redis_log.connect import connect_sync
-from clearhold.store.redis_log.offsets import TENANTS, control_key, entry_fields, log_time_of, shard_key, stream_id_of
-from clearhold.store.redis_log.reader import LogReader
+from clearhold.store.redis_log.reader import (
+    TENANTS,
+    LogReader,
+    control_key,
+    entry_fields,
+    log_time_of,
+    shard_key,
+    stream_id_of,
+)
 
 # ruff: noqa: S608 - statements are built from constants; every value is a parameter
 

@@ -18,8 +18,7 @@ from clearhold.features.core.log_entry import LogEntry
 from clearhold.store.control.entries import ControlEntry
 from clearhold.store.durable_files import make_durable_folder, remove_unfinished
 from clearhold.store.lake.segment_files import SegmentFiles
-from clearhold.store.redis_log.offsets import SEQ_BITS
-from clearhold.store.redis_log.reader import LogReader
+from clearhold.store.redis_log.reader import SEQ_BITS, LogReader
 
 _TENANT: Final = "tenant="
 _NO_SHARD: Final = -1  # the shard column of a control stream's segments

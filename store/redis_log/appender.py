@@ -21,8 +21,8 @@ from clearhold.features.core.log_entry import EntryKind
 from clearhold.store import clock
 from clearhold.store.data_dir import LogIdentity
 from clearhold.store.errors import StartupError
-from clearhold.store.redis_log.offsets import SEQ_BITS, SEQ_LIMIT, TENANTS, control_key, offset_of, shard_key
 from clearhold.store.redis_log.pipeline import AppendTimes, Pipeline, SameLog, command, first_error, xadd
+from clearhold.store.redis_log.reader import SEQ_BITS, SEQ_LIMIT, TENANTS, control_key, offset_of, shard_key
 
 WRITE_WITHIN_S: Final = 1.5
 """Connecting, sending and all confirmations of one write: the latest time at which callers learn that Redis is gone."""

@@ -20,7 +20,6 @@ import msgspec
 
 from clearhold.store.errors import StartupError
 from clearhold.store.redis_log import launch
-from clearhold.store.redis_log.connect import embedded_limit_bytes
 
 LEAST_VERSION: Final = (7, 2)
 """The oldest that is still maintained."""
@@ -187,3 +186,22 @@ def _signal_owner(lock: int, asking: signal.Signals) -> None:
     if text.isdigit() and int(text) > 1:
         with contextlib.suppress(ProcessLookupError):
             os.killpg(int(text), asking)
+
+
+EMBEDDED_SHARE: Final = 4
+"""The embedded Redis may use a quarter of this process's memory limit."""
+
+LEAST_BYTES: Final = 256 * 1024 * 1024
+_CGROUP_LIMIT: Final = Path("/sys/fs/cgroup/memory.max")
+
+
+def embedded_limit_bytes() -> int:
+    """The limit of an embedded Redis: a share of the machine's memory, or of the container's if that is less."""
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    try:
+        text = _CGROUP_LIMIT.read_text().strip()
+    except OSError:  # no container, or another system
+        text = ""
+    if text.isdigit():
+        memory = min(memory, int(text))
+    return max(LEAST_BYTES, memory // EMBEDDED_SHARE)

@@ -20,7 +20,7 @@ from redis.exceptions import ConnectionError as RedisConnectionError
 from redis.exceptions import ResponseError
 
 from clearhold.store.data_dir import LogIdentity
-from clearhold.store.redis_log.offsets import IDENTITY, entry_fields, offset_of, shard_key
+from clearhold.store.redis_log.reader import IDENTITY, entry_fields, offset_of, shard_key
 
 _CLOSED: Final = "Redis closed the connection."
 

@@ -28,7 +28,7 @@ from clearhold.store.lake.log_segments import RawEvents
 from clearhold.store.record.chain_file import RecordChainRow, RecordCheckpointRow
 from clearhold.store.record.checkpoints import RecordCheckpoints
 from clearhold.store.record.reading import Policies
-from clearhold.store.redis_log.offsets import log_time_of
+from clearhold.store.redis_log.reader import log_time_of
 from clearhold.store.subjects.things import (
     BANK_OBJECTS,
     COVERED,

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from redis import Redis
 
-from clearhold.store.redis_log.server import EmbeddedRedis
+from clearhold.store.redis_log.connect import EmbeddedRedis
 from tests.support.running_app import RunningApp
 
 

@@ -17,8 +17,7 @@ from clearhold.store.clock import SystemClock
 from clearhold.store.duck.database import open_database
 from clearhold.store.lake.log_segments import LogSegments
 from clearhold.store.record.chain import ChainWriter
-from clearhold.store.redis_log.offsets import LogProgress, shard_key
-from clearhold.store.redis_log.reader import LogReader
+from clearhold.store.redis_log.reader import LogProgress, LogReader, shard_key
 from clearhold.store.state_snapshots import StateSnapshots
 from tests.support.waiting import eventually
 

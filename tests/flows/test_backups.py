@@ -19,9 +19,8 @@ from clearhold.store.backup import Backup, unpacked
 from clearhold.store.clock import SystemClock
 from clearhold.store.data_dir import LAYOUT, DataDir, DataDirInUseError
 from clearhold.store.lake.log_segments import LogSegments, Segmenter
-from clearhold.store.redis_log.connect import connect_sync
+from clearhold.store.redis_log.connect import EmbeddedRedis, connect_sync
 from clearhold.store.redis_log.reader import LogReader
-from clearhold.store.redis_log.server import EmbeddedRedis
 from tests.support.alerting import outgoing
 from tests.support.lake import SHARDS, move_into_segments
 from tests.support.redis_process import redis_of_its_own

@@ -13,15 +13,13 @@ from clearhold.demo.bank import SimulatedBank
 from clearhold.features.core.log_entry import EntryKind, LogEntry, shard_of
 from clearhold.features.core.principal import Program
 from clearhold.features.core.rows.events import EventRow
-from clearhold.flows.commit.committer import Committer, Epochs
+from clearhold.flows.commit.committer import Committer
 from clearhold.flows.stream.dataflow import LogSource, ShardChunk, ShardResults, batch_of
 from clearhold.store.clock import SystemClock
 from clearhold.store.duck.database import BatchWriter, open_database
 from clearhold.store.lake.log_segments import LogSegments, Segmenter
-from clearhold.store.redis_log.connect import connect_sync
-from clearhold.store.redis_log.offsets import LogProgress
-from clearhold.store.redis_log.reader import LogReader
-from clearhold.store.redis_log.server import EmbeddedRedis
+from clearhold.store.redis_log.connect import EmbeddedRedis, connect_sync
+from clearhold.store.redis_log.reader import LogProgress, LogReader
 from tests.flows.engine_room import SHARDS, EngineRoom, append, shards_of
 from tests.support.duck_rows import an_event
 from tests.support.waiting import eventually
@@ -235,7 +233,7 @@ def test_given_a_row_that_no_table_takes_when_its_batch_is_committed_then_it_is_
     good.offset, odd.offset = 5, 6
     progress = LogProgress(SHARDS)
     with closing(open_database(room.folder / "clearhold.duckdb")) as database:
-        committer = Committer(BatchWriter(database), progress, clock=SystemClock(), epochs=Epochs(SHARDS, {}))
+        committer = Committer(BatchWriter(database), progress, clock=SystemClock(), epochs={})
         committer.put(batch_of([good, odd], {}))
         committer.start()
         assert committer.close(5.0)

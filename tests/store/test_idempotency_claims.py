@@ -19,8 +19,7 @@ from clearhold.store.idempotency import (
     key_of,
 )
 from clearhold.store.keys.secrets import SecretBox
-from clearhold.store.redis_log.connect import RedisMemory, connect_async
-from clearhold.store.redis_log.server import EmbeddedRedis
+from clearhold.store.redis_log.connect import EmbeddedRedis, RedisMemory, connect_async
 
 pytestmark = [pytest.mark.anyio, pytest.mark.usefixtures("log_redis")]
 

@@ -13,7 +13,7 @@ import msgspec
 from clearhold.api.policies.routes import NEW_POLICY
 from clearhold.demo.scan_index import ScanIndex
 from clearhold.features.core.log_entry import EntryKind, shard_of
-from clearhold.store.redis_log.server import EmbeddedRedis
+from clearhold.store.redis_log.connect import EmbeddedRedis
 from tests.support.alerting import ALERTING, DETECTOR, outgoing, party
 from tests.support.running_app import SHARDS, RunningApp, content_of_201, signature
 from tests.support.scan_items import an_agent, entity_of

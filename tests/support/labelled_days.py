@@ -10,7 +10,7 @@ from clearhold.store.analysts.parts import Part
 from clearhold.store.analysts.writer import LEAD_US, LakeWriter
 from clearhold.store.duck.database import BatchWriter
 from clearhold.store.ids import new_id
-from clearhold.store.redis_log.offsets import SEQ_BITS
+from clearhold.store.redis_log.reader import SEQ_BITS
 from clearhold.store.tables import row_tables
 from tests.support.clock import FrozenClock
 

@@ -6,9 +6,8 @@ from pathlib import Path
 from typing import Final
 
 from clearhold.store.lake.log_segments import LogSegments, Segmenter
-from clearhold.store.redis_log.connect import connect_sync
+from clearhold.store.redis_log.connect import EmbeddedRedis, connect_sync
 from clearhold.store.redis_log.reader import LogReader
-from clearhold.store.redis_log.server import EmbeddedRedis
 
 SHARDS: Final = 16
 PAGE: Final = 5

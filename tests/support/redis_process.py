@@ -10,7 +10,7 @@ from pathlib import Path
 from redis import Redis, RedisError
 
 from clearhold.store.redis_log.child import SETTINGS, server_binary
-from clearhold.store.redis_log.server import EmbeddedRedis
+from clearhold.store.redis_log.connect import EmbeddedRedis
 from tests.support.waiting import eventually
 
 _SERVICE = """
@@ -19,7 +19,7 @@ from pathlib import Path
 from redis import Redis, RedisError
 
 from clearhold.store.logs import configure_logs
-from clearhold.store.redis_log.server import EmbeddedRedis
+from clearhold.store.redis_log.connect import EmbeddedRedis
 configure_logs()
 server = EmbeddedRedis(Path(sys.argv[1]))
 server.start()

@@ -25,9 +25,8 @@ from clearhold.flows.agents.service import AgentImporter
 from clearhold.flows.backfill.service import BackfillService
 from clearhold.flows.backfill.step_log import StepLog
 from clearhold.flows.backtests import BacktestRunner
-from clearhold.flows.bank_work import BankWork
+from clearhold.flows.bank_work import BankWork, Webhooks
 from clearhold.flows.scorer.scoring import LocalOwner
-from clearhold.flows.webhooks.service import Webhooks
 from clearhold.store.control.credentials import KeyUsage
 from clearhold.store.control.registry import Registry
 from clearhold.store.control.webhook_registry import WebhookRegistry
@@ -39,8 +38,7 @@ from clearhold.store.lake.log_segments import ControlCopy, LogSegments
 from clearhold.store.record.chain import ChainWriter
 from clearhold.store.redis_log.appender import LogAppender
 from clearhold.store.redis_log.connect import RedisMemory, connect_async, connect_sync
-from clearhold.store.redis_log.offsets import LogProgress, control_key, shard_key
-from clearhold.store.redis_log.reader import LogReader
+from clearhold.store.redis_log.reader import LogProgress, LogReader, control_key, shard_key
 from clearhold.store.tables import RowTables, joined_by_type, row_tables
 from tests.support.app_shells import lent_app
 from tests.support.clock import FrozenClock, SequentialIds

@@ -6,7 +6,7 @@ from contextlib import ExitStack
 import pytest
 
 from clearhold.demo.bank_api import BankApi
-from clearhold.store.redis_log.server import EmbeddedRedis
+from clearhold.store.redis_log.connect import EmbeddedRedis
 from tests.support.acting import Acting
 from tests.support.running_app import RunningApp
 

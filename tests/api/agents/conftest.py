@@ -9,7 +9,7 @@ import httpx
 import pytest
 
 from clearhold.demo.scan_index import ScanIndex
-from clearhold.store.redis_log.server import EmbeddedRedis
+from clearhold.store.redis_log.connect import EmbeddedRedis
 from tests.support.running_app import RunningApp
 
 _NUMBERS: Final = count(1)

@@ -16,7 +16,7 @@ from clearhold.features.alerts.rows import alert_id_of
 from clearhold.features.core.canonical import canonical, digest_of
 from clearhold.features.core.instants import DAYS_7
 from clearhold.features.core.log_entry import EntryKind, LogEntry, shard_of
-from clearhold.store.redis_log.server import EmbeddedRedis
+from clearhold.store.redis_log.connect import EmbeddedRedis
 from tests.support.alerting import alerts_of, deliver
 from tests.support.autonomy import ABROAD, CANDIDATE, AutonomyStory
 from tests.support.bank_events import a_wire, rfc3339

@@ -11,7 +11,7 @@ from clearhold.features.policy.in_force import clock_in_force, policy_in_force, 
 from clearhold.features.policy.seeds import CLOCK_V1, KRI_V1, LADDER_V1, POLICY_V1, THRESHOLDS_V1
 from clearhold.features.shard.shard import ShardState
 from clearhold.features.state.program import ProgramState
-from clearhold.flows.own_entries import restore_lost_policies
+from clearhold.flows.engine import restore_lost_policies
 from clearhold.store.analysts.parts import days_in_force
 from clearhold.store.redis_log import appender
 from tests.support.running_app import SHARDS, RunningApp, assert_refused

@@ -14,8 +14,8 @@ import pytest
 from clearhold.features.core.errors import ErrorCode
 from clearhold.features.shard.questions import Answer, Owner, Question, ScoreProposal
 from clearhold.store.idempotency import IdempotencyClaims
+from clearhold.store.redis_log.connect import EmbeddedRedis
 from clearhold.store.redis_log.pipeline import AT_LEAST_S, AppendTimes
-from clearhold.store.redis_log.server import EmbeddedRedis
 from tests.api.preflight.test_preflight import TRANSFER, recorded
 from tests.support.alerting import deliver, outgoing
 from tests.support.redis_process import pid_of

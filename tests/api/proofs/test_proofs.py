@@ -9,7 +9,7 @@ import pytest
 
 from clearhold.features.core.instants import DAY_US, SECOND_US
 from clearhold.store.keys.signing_keys import KeyPurpose
-from clearhold.store.redis_log.server import EmbeddedRedis
+from clearhold.store.redis_log.connect import EmbeddedRedis
 from tests.support.alerting import deliver, outgoing, party
 from tests.support.proof_tokens import parts_of
 from tests.support.running_app import BASE_URL, RunningApp, assert_refused

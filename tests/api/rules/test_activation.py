@@ -17,7 +17,7 @@ from clearhold.features.core.rules import Backtest, Rule
 from clearhold.features.policy.seeds import POLICY_V1
 from clearhold.features.shard.shard import ShardState
 from clearhold.flows.backtests import BacktestRunner
-from clearhold.flows.own_entries import restore_lost_policies
+from clearhold.flows.engine import restore_lost_policies
 from clearhold.store.control.rule_registry import RuleRegistry, valid_backtest
 from clearhold.store.control.rules import StoredRule
 from tests.support.principals import an_operator

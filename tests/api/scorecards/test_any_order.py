@@ -5,7 +5,7 @@ from typing import Any, Final
 
 from clearhold.features.scorers.cards import score_version
 from clearhold.features.scorers.trs_v1.scorer import SCORER
-from clearhold.flows.own_entries import restore_lost_policies
+from clearhold.flows.engine import restore_lost_policies
 from clearhold.store.control.registry import Registry
 from clearhold.store.control.scorecard_registry import ScorecardRegistry
 from tests.support.running_app import RunningApp

@@ -3,7 +3,7 @@
 from typing import Any
 
 from clearhold.features.shard.shard import ShardState
-from clearhold.flows.own_entries import restore_lost_policies
+from clearhold.flows.engine import restore_lost_policies
 from clearhold.store.control.scorecard_registry import ScorecardRegistry
 from tests.support.running_app import SHARDS, RunningApp
 from tests.support.scorecard_calls import ScorecardCalls

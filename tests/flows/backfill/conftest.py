@@ -12,8 +12,7 @@ from clearhold.demo.bank import SimulatedBank
 from clearhold.features.core.instants import DAY_US
 from clearhold.features.core.log_entry import EntryKind
 from clearhold.features.core.principal import Program
-from clearhold.store.redis_log.connect import connect_sync
-from clearhold.store.redis_log.server import EmbeddedRedis
+from clearhold.store.redis_log.connect import EmbeddedRedis, connect_sync
 from tests.flows.backfill.backfill_room import PROGRAM, TENANT, BackfillRoom
 from tests.flows.engine_room import EngineRoom, append
 from tests.support.told_owners import owners_told

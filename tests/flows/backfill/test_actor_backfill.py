@@ -21,8 +21,7 @@ from clearhold.features.state.program import ProgramState
 from clearhold.features.state.score_memory import Strong
 from clearhold.flows.backfill.service import BackfillService
 from clearhold.flows.engine import Engine
-from clearhold.store.redis_log.connect import connect_sync
-from clearhold.store.redis_log.server import EmbeddedRedis
+from clearhold.store.redis_log.connect import EmbeddedRedis, connect_sync
 from tests.flows.backfill.backfill_room import PROGRAM, TENANT, BackfillRoom, until
 from tests.flows.backfill.conftest import UNTIL
 from tests.flows.engine_room import SHARDS, EngineRoom, append, shards_of

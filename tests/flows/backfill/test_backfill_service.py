@@ -20,7 +20,7 @@ from clearhold.features.core.entries.commands import BackfillStep
 from clearhold.features.core.log_entry import EntryKind, shard_of
 from clearhold.store.data_dir import DEFAULT_SHARDS
 from clearhold.store.redis_log.connect import connect_sync
-from clearhold.store.redis_log.offsets import shard_key
+from clearhold.store.redis_log.reader import shard_key
 from tests.support.running_service import (
     RunningService,
     post_in_batches,

@@ -11,8 +11,7 @@ from clearhold.features.core.log_entry import EntryKind
 from clearhold.flows.backfill.rescoring import TransferBackfill
 from clearhold.flows.backfill.service import BackfillService
 from clearhold.flows.engine import Engine
-from clearhold.store.redis_log.connect import connect_sync
-from clearhold.store.redis_log.server import EmbeddedRedis
+from clearhold.store.redis_log.connect import EmbeddedRedis, connect_sync
 from tests.flows.backfill.backfill_room import PROGRAM, TENANT, BackfillRoom, until
 from tests.flows.backfill.test_backfills import DANGLING, NEWEST, backfills_of, cancelled, transfers_of
 from tests.flows.engine_room import EngineRoom, append

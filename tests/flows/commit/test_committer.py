@@ -7,11 +7,11 @@ from threading import Event, Thread
 import duckdb
 import pytest
 
-from clearhold.flows.commit.committer import Committer, Epochs
+from clearhold.flows.commit.committer import Committer
 from clearhold.flows.stream.dataflow import RowBatch, ShardResults, batch_of
 from clearhold.store.clock import SystemClock
 from clearhold.store.duck.database import BatchWriter, committed_epochs, committed_offsets, open_database
-from clearhold.store.redis_log.offsets import LogProgress
+from clearhold.store.redis_log.reader import LogProgress
 from tests.support.duck_rows import an_event
 
 SHARDS = 2
@@ -29,7 +29,7 @@ def test_given_a_shard_that_was_given_away_when_its_former_owner_sends_rows_then
 ) -> None:
     progress = LogProgress(SHARDS)
     with closing(open_database(tmp_path / "clearhold.duckdb")) as database:
-        committer = Committer(BatchWriter(database), progress, clock=SystemClock(), epochs=Epochs(SHARDS, {}))
+        committer = Committer(BatchWriter(database), progress, clock=SystemClock(), epochs={})
         committer.start()
         assert committer.give_away({0: 1, 1: 1}) == {0: 0, 1: 0}
         committer.put(a_batch(0, 5, epoch=1))
@@ -50,9 +50,7 @@ def test_given_a_shard_that_was_given_away_when_its_former_owner_sends_rows_then
 
 def test_given_a_batch_that_waits_when_its_shard_is_given_away_then_it_is_dropped(tmp_path: Path) -> None:
     with closing(open_database(tmp_path / "clearhold.duckdb")) as database:
-        committer = Committer(
-            BatchWriter(database), LogProgress(SHARDS), clock=SystemClock(), epochs=Epochs(SHARDS, {})
-        )
+        committer = Committer(BatchWriter(database), LogProgress(SHARDS), clock=SystemClock(), epochs={})
         committer.give_away({0: 1})
         committer.put(a_batch(0, 5, epoch=1))  # nothing commits it yet
         committer.give_away({0: 2})
@@ -75,7 +73,7 @@ def test_given_a_commit_under_way_when_a_shard_is_given_away_then_the_new_owner_
 
     offsets: list[dict[int, int]] = []
     with closing(open_database(tmp_path / "clearhold.duckdb")) as database:
-        committer = Committer(Slow(database), LogProgress(SHARDS), clock=SystemClock(), epochs=Epochs(SHARDS, {}))
+        committer = Committer(Slow(database), LogProgress(SHARDS), clock=SystemClock(), epochs={})
         committer.start()
         committer.give_away({0: 1})
         committer.put(a_batch(0, 5, epoch=1))
@@ -91,13 +89,15 @@ def test_given_a_commit_under_way_when_a_shard_is_given_away_then_the_new_owner_
         assert committer.close(60)
 
 
-def test_given_an_epoch_that_is_not_newer_when_set_then_it_is_refused() -> None:
-    epochs = Epochs(SHARDS, {})
-    epochs.set(0, 3)
+def test_given_an_epoch_that_is_not_newer_when_a_shard_is_given_away_then_it_is_refused(tmp_path: Path) -> None:
+    with closing(open_database(tmp_path / "clearhold.duckdb")) as database:
+        committer = a_committer(database)
+        committer.give_away({0: 3})
 
-    with pytest.raises(ValueError, match="not newer"):
-        epochs.set(0, 3)
-    assert (epochs.of(0), epochs.are_current({0: 3}), epochs.are_current({0: 2})) == (3, True, False)
+        with pytest.raises(ValueError, match="not newer"):
+            committer.give_away({0: 3})
+        assert [committer.epoch_of(shard) for shard in range(2)] == [3, 0]
+        assert committer.close(60)
 
 
 def test_given_epochs_that_the_tables_hold_when_opened_again_then_an_older_one_neither_gets_the_shard_nor_writes(
@@ -141,7 +141,7 @@ def test_given_a_commit_that_fails_when_it_is_rolled_back_then_its_epoch_is_not_
 
 def a_committer(database: duckdb.DuckDBPyConnection) -> Committer:
     """One that has started, as at the start of a service."""
-    epochs = Epochs(SHARDS, committed_epochs(database))
+    epochs = committed_epochs(database)
     committer = Committer(BatchWriter(database), LogProgress(SHARDS), clock=SystemClock(), epochs=epochs)
     committer.start()
     return committer

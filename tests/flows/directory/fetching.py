@@ -12,10 +12,9 @@ from clearhold.demo.bank_api import BankApi
 from clearhold.features.core.entries.directory import DirectoryEntry
 from clearhold.features.core.log_entry import EntryKind
 from clearhold.features.core.rows.parties import AccountRow, CounterpartyRow, DirectoryRow, EntityRow
-from clearhold.flows.directory.bank_client import BankClient
 from clearhold.flows.directory.fetcher import CONCURRENT_FETCHES, DirectoryFetcher
 from clearhold.flows.directory.waiting import FirstSeen
-from clearhold.flows.running.bank_http import http_client
+from clearhold.flows.running.bank_http import BankClient, http_client
 from clearhold.store.duck.parties import DirectoryTable
 from clearhold.store.tables import row_builder, row_tables, select_list
 from tests.support import bank_events as bank

@@ -12,9 +12,8 @@ from msgspec import json
 from clearhold.demo.bank_api import TEST_KEY, BankApi
 from clearhold.features.core.entries.directory import DirectoryKind
 from clearhold.features.core.instants import SECOND_US
-from clearhold.flows.directory import bank_client
-from clearhold.flows.directory.bank_client import BankAnswer, BankClient, FetchOutcome
-from clearhold.flows.running.bank_http import MAX_BODY_BYTES, http_client
+from clearhold.flows.running import bank_http
+from clearhold.flows.running.bank_http import MAX_BODY_BYTES, BankAnswer, BankClient, FetchOutcome, http_client
 from clearhold.store.ids import trace_id_of
 from tests.support.clock import FrozenClock
 
@@ -168,7 +167,7 @@ async def test_given_a_large_object_then_it_is_found() -> None:
 
 
 async def test_given_a_bank_that_hangs_then_the_request_ends_in_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(bank_client, "ANSWER_WITHIN_S", 0.2)
+    monkeypatch.setattr(bank_http, "ANSWER_WITHIN_S", 0.2)
     with BankApi() as bank:
         bank.put_entity(OBJECT)
         bank.hang_next()

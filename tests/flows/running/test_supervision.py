@@ -9,7 +9,7 @@ import pytest
 from clearhold.features.core.errors import ErrorCode, UnavailableError
 from clearhold.features.core.instants import MINUTE_US, SECOND_US
 from clearhold.features.core.log_entry import EntryKind
-from clearhold.flows.own_entries import tick_every_minute
+from clearhold.flows.engine import tick_every_minute
 from clearhold.flows.running.supervision import STEADY_AFTER_S, Supervision, Work
 from clearhold.store.redis_log.appender import LogAppender
 from tests.support.clock import T0, FrozenClock

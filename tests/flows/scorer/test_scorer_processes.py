@@ -25,9 +25,8 @@ from clearhold.flows.scorer import supervisor
 from clearhold.flows.scorer.scorers import ScorerProcesses
 from clearhold.flows.scorer.supervisor import ScorerPaths, ScorerProcess
 from clearhold.store.duck.database import TABLES
-from clearhold.store.redis_log.connect import connect_sync
-from clearhold.store.redis_log.offsets import owner_key
-from clearhold.store.redis_log.server import EmbeddedRedis
+from clearhold.store.redis_log.connect import EmbeddedRedis, connect_sync
+from clearhold.store.redis_log.reader import owner_key
 from clearhold.store.scheduling import GIVING_WAY
 from tests.flows.engine_room import SHARDS, EngineRoom, append
 from tests.flows.scorer.process_room import ProcessRoom

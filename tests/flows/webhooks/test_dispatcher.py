@@ -13,10 +13,10 @@ from prometheus_client import CollectorRegistry
 
 from clearhold.features.core.instants import DAY_US, HOUR_US, MINUTE_US, SECOND_US, datetime_of
 from clearhold.features.webhooks.delivery import LISTENED_URL, Attempt, AttemptError, DeliveryStatus, answered
+from clearhold.flows.bank_work import Webhooks
 from clearhold.flows.webhooks import queue as queues
 from clearhold.flows.webhooks.dispatcher import IN_FLIGHT_OF_ENDPOINT
 from clearhold.flows.webhooks.outbox import WebhookCollector, WebhookCounts
-from clearhold.flows.webhooks.service import Webhooks
 from clearhold.store.control.webhook_registry import WebhookRegistry
 from tests.support.clock import FrozenClock
 from tests.support.webhook_bank import OK, Sent, WebhookBank

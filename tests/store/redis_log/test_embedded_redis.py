@@ -12,8 +12,7 @@ import pytest
 from redis import Redis, RedisError
 
 from clearhold.store.errors import StartupError
-from clearhold.store.redis_log.connect import RedisSettingsError, check_external, connect_sync
-from clearhold.store.redis_log.server import EmbeddedRedis
+from clearhold.store.redis_log.connect import EmbeddedRedis, RedisSettingsError, check_external, connect_sync
 from tests.support.redis_process import alive, pid_of, service_with_redis
 from tests.support.waiting import eventually
 

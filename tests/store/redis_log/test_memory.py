@@ -11,7 +11,8 @@ import httpx
 import pytest
 from redis import Redis
 
-from clearhold.store.redis_log.connect import LEAST_BYTES, connect_sync, embedded_limit_bytes
+from clearhold.store.redis_log.child import LEAST_BYTES, embedded_limit_bytes
+from clearhold.store.redis_log.connect import connect_sync
 from tests.support.bank_events import an_ach_transfer, an_event
 from tests.support.running_service import RunningService, free_port
 from tests.support.waiting import eventually

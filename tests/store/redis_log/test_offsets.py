@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clearhold.store.redis_log.offsets import offset_of, stream_id_of
+from clearhold.store.redis_log.reader import offset_of, stream_id_of
 
 MS = st.integers(min_value=0, max_value=2**43 - 1)
 SEQ = st.integers(min_value=0, max_value=2**20 - 1)

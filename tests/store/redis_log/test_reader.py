@@ -11,10 +11,8 @@ from redis import Redis
 
 from clearhold.features.core.log_entry import LogEntry
 from clearhold.store.redis_log import reader as reader_module
-from clearhold.store.redis_log.connect import connect_sync
-from clearhold.store.redis_log.offsets import offset_of
-from clearhold.store.redis_log.reader import LogReader
-from clearhold.store.redis_log.server import EmbeddedRedis
+from clearhold.store.redis_log.connect import EmbeddedRedis, connect_sync
+from clearhold.store.redis_log.reader import LogReader, offset_of
 from tests.support.clock import T0
 
 

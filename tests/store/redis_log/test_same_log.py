@@ -13,11 +13,9 @@ from clearhold.features.core.errors import UnavailableError
 from clearhold.features.core.log_entry import EntryKind
 from clearhold.store.data_dir import LogIdentity
 from clearhold.store.redis_log.appender import LogAppender
-from clearhold.store.redis_log.connect import connect_async, connect_sync
-from clearhold.store.redis_log.offsets import IDENTITY
+from clearhold.store.redis_log.connect import EmbeddedRedis, connect_async, connect_sync
 from clearhold.store.redis_log.pipeline import SameLog
-from clearhold.store.redis_log.reader import LogReader
-from clearhold.store.redis_log.server import EmbeddedRedis
+from clearhold.store.redis_log.reader import IDENTITY, LogReader
 from tests.support.clock import T0
 
 pytestmark = pytest.mark.anyio
