@@ -1,9 +1,22 @@
-"""Alerts over HTTP: the queue, one alert, decisions and appeals."""
+"""Alerts over HTTP: the queue, one alert with all that its decision needs, the whole list; decisions and appeals.
 
+A decision and an appeal are requested here and decided by the flow alone (``api/log/commands.py``).
+
+Errors  NotFoundError for an alert or program that is not this tenant's; ConflictError when the alert's state does not
+        allow it; InvalidRequestError for a cursor of another list, and for a key that signs in place of a person;
+        UnavailableError when it is not recorded in time, and while the log that holds the bank's own object cannot be
+        read
+"""
+
+from collections.abc import Sequence
 from functools import partial
-from typing import Final
+from typing import Any, Final
 
-from clearhold.api.actions.schemas import Action
+import msgspec
+import structlog
+from anyio import to_thread
+
+from clearhold.api.actions.schemas import Action, to_action
 from clearhold.api.alerts.schemas import (
     ALERT,
     ALERT_DETAIL,
@@ -13,19 +26,179 @@ from clearhold.api.alerts.schemas import (
     Alert,
     AlertDetail,
     AlertExportQuery,
+    AlertFilters,
     AlertPage,
     AlertsQuery,
     AppealRequest,
     DecisionRequest,
 )
-from clearhold.api.alerts.service import AlertService
-from clearhold.api.area import Area
-from clearhold.api.dispositions.routes import DISPOSITION, Disposition
+from clearhold.api.area import Area, Resources
+from clearhold.api.dispositions.routes import DISPOSITION, Disposition, to_disposition
 from clearhold.api.http.operation import Access, Operation
 from clearhold.api.http.request_schema import RequestSchema
+from clearhold.api.lists.exports import Batches
 from clearhold.api.lists.handlers import answer_route, export_operation, export_route, list_operation, write_route
+from clearhold.api.lists.lists import BATCH, ListReader, batches_of, filter_of, place_by, place_key, to_answer
+from clearhold.api.log.commands import person_needed, unknown_alert
+from clearhold.api.transfers.service import Transfer, TransferQuery, TransferService
+from clearhold.features.alerts.evidence_bodies import Draft
+from clearhold.features.core.entries.commands import AppealEntry, DecisionEntry, OperatorKind, needs_person
 from clearhold.features.core.errors import ErrorCode
-from clearhold.features.core.principal import KeyScope
+from clearhold.features.core.log_entry import EntryKind
+from clearhold.features.core.principal import KeyScope, Principal, is_key_operator
+from clearhold.features.core.rows.alerts import AlertRow
+from clearhold.features.core.vocabulary import Reason
+from clearhold.store.duck.alerts import Actions, AlertFilter, Alerts, Dispositions
+
+OFFSETS: Final = ("restsOn", "layeringHops", "roundTrip")
+"""Fields of evidence that hold log offsets of transfers."""
+_DRAFT: Final = msgspec.json.Decoder(Draft)
+
+log = structlog.get_logger()
+
+
+class AlertService:
+    def __init__(self, resources: Resources) -> None:
+        stores = resources.stores
+        self._programs, self._commands = resources.programs, resources.command_log
+        self._alerts, self._actions = Alerts(stores.database), Actions(stores.database)
+        self._dispositions, self._transfers = Dispositions(stores.database), TransferService(resources)
+        self._clock = stores.clock
+        self._list = ListReader(self._read_page, self._to_alerts, place_by("queue_rank"), place_key)
+
+    async def page(self, principal: Principal, query: AlertsQuery) -> AlertPage:
+        """The worst first; a programId of another tenant is a 404."""
+        return AlertPage.of(*await self._list.page(principal, self._store_filter(principal, query), query))
+
+    async def export(self, principal: Principal, filters: AlertFilters) -> Batches:
+        """All alerts of the list, batch by batch; a programId of another tenant is a 404 at once."""
+        wanted = self._as_of_now(self._store_filter(principal, filters))
+        rows = self._alerts.export(principal, wanted, BATCH)
+        return batches_of(rows, partial(self._to_alerts, principal))
+
+    async def read(self, principal: Principal, alert_id: str) -> AlertDetail:
+        row = await self._row(principal, alert_id)
+        (alert,) = await to_thread.run_sync(self._to_alerts, principal, [row])
+        transfer = await self._transfer(principal, row)
+        return AlertDetail(
+            alert=alert,
+            transfer=transfer,
+            reasons=_reasons(alert, transfer),
+            draft=None if row.draft is None else _DRAFT.decode(row.draft),
+            dispositions=await self._dispositions_of(principal, row.id),
+            actions=tuple(
+                self._programs.marked(to_action(each), each.row.program_id)
+                for each in await to_thread.run_sync(self._actions.of_alert, principal, row.id)
+            ),
+        )
+
+    async def dispositions(self, principal: Principal, alert_id: str) -> tuple[Disposition, ...]:
+        """The decisions on one alert, oldest first."""
+        return await self._dispositions_of(principal, (await self._row(principal, alert_id)).id)
+
+    async def decide(
+        self, principal: Principal, alert_id: str, request: DecisionRequest, effect_id: str | None
+    ) -> Disposition | Action:
+        """The disposition of this decision, or the action with which it waits for a second person.
+
+        A repeated ``effect_id`` returns the first one.
+        """
+        alert = await self._row(principal, alert_id)
+        kind = OperatorKind.KEY if is_key_operator(principal.operator) else OperatorKind.PERSON
+        if needs_person(kind, alert.status, alert.route):
+            raise person_needed()
+        decision = partial(
+            DecisionEntry,
+            alert_id=alert.id,
+            decision=request.decision,
+            narrative=request.narrative,
+            operator=principal.operator,
+            identity=principal.identity,
+            operator_kind=kind,
+            principal_id=principal.id,
+        )
+        result = await self._commands.submit(
+            principal, EntryKind.DECISION, alert.program_id, decision, effect_id=effect_id
+        )
+        if result.disposition_id is None:
+            action = await to_thread.run_sync(self._actions.find, principal, result.id)
+            assert action is not None, "a decision that waits has an action"
+            log.info("decision_requested", alert_id=alert.id, action_id=result.id, operator=principal.operator)
+            return self._programs.marked(to_action(action), alert.program_id)
+        stored = await to_thread.run_sync(self._dispositions.find, principal, result.id)
+        assert stored is not None, "a decision that was made has a disposition"
+        log.info("alert_decided", alert_id=alert.id, disposition_id=stored.row.id, operator=principal.operator)
+        return self._programs.marked(to_disposition(stored), stored.row.program_id)
+
+    async def appeal(self, principal: Principal, alert_id: str, request: AppealRequest, effect_id: str | None) -> Alert:
+        """The alert that the appeal opened; a repeated ``effect_id`` returns the first one."""
+        alert = await self._row(principal, alert_id)
+        appeal = partial(AppealEntry, alert_id=alert.id, reason=request.reason, operator=principal.operator)
+        result = await self._commands.submit(principal, EntryKind.APPEAL, alert.program_id, appeal, effect_id=effect_id)
+        opened = await self._row(principal, result.opened_alert_id or "")
+        log.info("alert_appealed", alert_id=alert.id, opened_alert_id=opened.id, operator=principal.operator)
+        (answer,) = await to_thread.run_sync(self._to_alerts, principal, [opened])
+        return answer
+
+    async def _dispositions_of(self, principal: Principal, alert_id: str) -> tuple[Disposition, ...]:
+        stored = await to_thread.run_sync(self._dispositions.of_alert, principal, alert_id)
+        return tuple(self._programs.marked(to_disposition(each), each.row.program_id) for each in stored)
+
+    async def _row(self, principal: Principal, alert_id: str) -> AlertRow:
+        row = await to_thread.run_sync(self._alerts.find, principal, alert_id.lower())
+        if row is None:
+            raise unknown_alert()
+        return row
+
+    async def _transfer(self, principal: Principal, row: AlertRow) -> Transfer | None:
+        if row.transfer_id is None:
+            return None
+        return await self._transfers.read(principal, row.transfer_id, TransferQuery(program_id=row.program_id))
+
+    def _read_page(
+        self, principal: Principal, wanted: AlertFilter, after: tuple[int, str] | None, limit: int
+    ) -> Sequence[AlertRow]:
+        return self._alerts.list_page(principal, self._as_of_now(wanted), after, limit)
+
+    def _as_of_now(self, wanted: AlertFilter) -> AlertFilter:
+        """The time is no part of the filters of a cursor, so it is added to them for each read."""
+        return msgspec.structs.replace(wanted, now=self._clock.now())
+
+    def _store_filter(self, principal: Principal, filters: AlertFilters) -> AlertFilter:
+        return filter_of(AlertFilter, filters, self._programs.filter_by(principal, filters.program_id))
+
+    def _to_alerts(self, principal: Principal, rows: Sequence[AlertRow]) -> list[Alert]:
+        """Alerts for callers: stored evidence names transfers by log offset, the answer by id."""
+        evidence: list[dict[str, Any]] = [msgspec.json.decode(row.evidence) for row in rows]
+        of_offsets = [
+            (row.program_id, fields)
+            for row, stored in zip(rows, evidence, strict=True)
+            for fields in (stored, stored.get("path") or {})
+        ]
+        places = [
+            (program, name, fields)
+            for program, fields in of_offsets
+            for name in OFFSETS
+            if isinstance(fields.get(name), list)
+        ]
+        ids = self._alerts.transfers_at(
+            principal, [(program, int(at)) for program, name, fields in places for at in fields[name]]
+        )
+        for program, name, fields in places:
+            fields[name] = [ids[place] for at in fields[name] if (place := (program, int(at))) in ids]
+        return [
+            self._programs.marked(to_answer(row, Alert, evidence=stored), row.program_id)
+            for row, stored in zip(rows, evidence, strict=True)
+        ]
+
+
+def _reasons(alert: Alert, transfer: Transfer | None) -> tuple[Reason, ...]:
+    """The reasons of the score at which the alert opened; for an appeal, which has none, those of the transfer's."""
+    for name in ("scoreReasons", "reasons"):  # alerts of earlier versions have the detector's reasons only
+        if name in alert.evidence:
+            return msgspec.convert(alert.evidence[name], tuple[Reason, ...])
+    return () if transfer is None or transfer.score_inputs is None else transfer.score_inputs.reasons
+
 
 _TAG: Final = "alerts"
 _PATH: Final = "/api/alerts/{alert_id:str}"

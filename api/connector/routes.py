@@ -34,9 +34,8 @@ from clearhold.api.connector.messages import (
     result_reply,
     value_of,
 )
-from clearhold.api.connector.rest import Rest
+from clearhold.api.connector.rest import NOTICE, Rest, separated
 from clearhold.api.connector.tools import INSTRUCTIONS, TOOL_OF, TOOLS, Tool
-from clearhold.api.connector.untrusted import NOTICE, separated
 from clearhold.api.http.auth import operator_of
 from clearhold.api.http.envelope import ApiRequest, request_id, status_of
 from clearhold.api.http.gate import checked, principal_of

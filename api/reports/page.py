@@ -24,8 +24,8 @@ from clearhold.api.html.page import (
     table,
     tiles,
 )
-from clearhold.api.reports.parts import detector_totals
 from clearhold.api.reports.schemas import WeeklyKri, WeeklyReport
+from clearhold.api.reports.service import detector_totals
 from clearhold.api.reports.weekly import WeekOfProgram
 from clearhold.features.catalogue.kris import KRIS, KriStatus, KriUnit
 from clearhold.features.core.instants import datetime_of, parse_instant

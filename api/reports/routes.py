@@ -15,7 +15,6 @@ from clearhold.api.http.request_schema import RequestSchema
 from clearhold.api.lists.handlers import answer_route
 from clearhold.api.lists.lists import moments_exist
 from clearhold.api.reports.page import page_of
-from clearhold.api.reports.parts import week_exists
 from clearhold.api.reports.schemas import (
     ActorQuery,
     ActorReport,
@@ -24,7 +23,7 @@ from clearhold.api.reports.schemas import (
     WeeklyQuery,
     WeeklyReport,
 )
-from clearhold.api.reports.service import ActorReports, ProgramReports
+from clearhold.api.reports.service import ActorReports, ProgramReports, week_exists
 from clearhold.api.reports.weekly import WeeklyReports
 from clearhold.features.core.errors import ErrorCode
 from clearhold.features.core.principal import KeyScope

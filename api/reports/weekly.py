@@ -1,11 +1,14 @@
-"""The report of a program's ISO week, and the same week as a page.
+"""The report of a program's ISO week, and the further figures of its page.
+
+Its summary is plain sentences from a template, at least one for every part, with ids and numbers only. Unmeasured
+figures are named as such, never guessed.
 
 Errors  NotFoundError for a program that is not this tenant's; InvalidRequestError for a week that has not begun;
         UnavailableError while the program's state has no owner
 """
 
 from asyncio import gather
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 import msgspec
@@ -13,8 +16,8 @@ from anyio import to_thread
 
 from clearhold.api.area import Resources
 from clearhold.api.lists.lists import to_answer
-from clearhold.api.reports.parts import by_detector, reported_week, summary_of
 from clearhold.api.reports.schemas import (
+    DetectorCount,
     EnteredHold,
     PersonDecisionHours,
     WeeklyAlerts,
@@ -23,15 +26,24 @@ from clearhold.api.reports.schemas import (
     WeeklyReport,
     WeeklyScore,
 )
-from clearhold.api.reports.service import delta_of, kris_of, totals_of
-from clearhold.api.reports.weekly_summary import weekly_paragraphs
+from clearhold.api.reports.service import (
+    by_detector,
+    delta_of,
+    detector_totals,
+    kris_of,
+    reported_week,
+    summary_of,
+    totals_of,
+)
 from clearhold.features.catalogue.kris import KriStatus, KriValue
-from clearhold.features.core.instants import DAY_US, DAYS_7, FIRST_WEEK, IsoWeek, format_instant, week_of
+from clearhold.features.core.instants import DAY_US, DAYS_7, FIRST_WEEK, IsoWeek, format_instant, parse_instant, week_of
 from clearhold.features.core.measured import DayTotals, sum_of
+from clearhold.features.core.money import counted, money
 from clearhold.features.core.principal import Principal, Program
-from clearhold.features.core.vocabulary import AlertStatus, Band
+from clearhold.features.core.vocabulary import WAITING, AlertStatus, Band
 from clearhold.features.policy.in_force import SEEDED
 from clearhold.features.scorers import ars_v1, crs_v1, ers_v1, prs_v1
+from clearhold.features.scorers.prs_v1 import MEASURED_FLOOR
 from clearhold.store.duck.reports.alerts import AlertCount, ReportAlerts
 from clearhold.store.duck.reports.scores import KriSnapshots, ReportScores, ReportSnapshots, ScorePoint
 from clearhold.store.tables import Span
@@ -75,7 +87,8 @@ class WeeklyReports:
         span = Span(week.start, week.end)
         current = self._snapshots.newest(principal, program.id, upto=span.end - 1)
         prior = self._snapshots.newest(principal, program.id, upto=span.start - 1)
-        entered, entered_hold = self._entered_hold(principal, program.id, span)
+        before = kris_of(prior)
+        entered, entries = self._scores.entered_band(principal, program.id, Band.HOLD, span)
         report = WeeklyReport(
             kind="weekly",
             key=f"weekly:{program.id}:{week}",
@@ -91,9 +104,9 @@ class WeeklyReports:
                 band=Band.UNSCORED if current is None else Band(current.band),
                 n=0 if current is None else current.program_score_n,
             ),
-            kris=_kris(kris_of(prior), kris_of(current)),
+            kris=tuple(_kri(name, before.get(name), kri) for name, kri in kris_of(current).items()),
             alerts=_alerts(self._alerts.counts(principal, program.id, span)),
-            entered_hold=entered_hold,
+            entered_hold=tuple(to_answer(row, EnteredHold, at=format_instant(row.at)) for row in entries),
             dispositions=self._dispositions(principal, program.id, span),
             time_to_decision_hours=self._hours(principal, program.id, span),
             transfers=summary_of(sum_of(days)),
@@ -110,10 +123,6 @@ class WeeklyReports:
             policy_versions=self._policy_versions(principal, min(now, week.end - 1)),
             score_versions=(*self._scores.transfer_versions(principal, program.id, span), *OTHER_SCORERS),
         )
-
-    def _entered_hold(self, principal: Principal, program_id: str, span: Span) -> tuple[int, tuple[EnteredHold, ...]]:
-        entered, rows = self._scores.entered_band(principal, program_id, Band.HOLD, span)
-        return entered, tuple(to_answer(row, EnteredHold, at=format_instant(row.at)) for row in rows)
 
     def _dispositions(self, principal: Principal, program_id: str, span: Span) -> WeeklyDispositions:
         counts = self._alerts.decisions(principal, program_id, span)
@@ -144,10 +153,6 @@ class WeeklyReports:
         return tuple(each.version for each in in_force if each is not None)
 
 
-def _kris(prior: Mapping[str, KriValue], current: Mapping[str, KriValue]) -> tuple[WeeklyKri, ...]:
-    return tuple(_kri(name, prior.get(name), kri) for name, kri in current.items())
-
-
 def _kri(name: str, prior: KriValue | None, kri: KriValue) -> WeeklyKri:
     former = None if prior is None else prior.value
     prior_status = KriStatus.UNMEASURED if prior is None else prior.status
@@ -164,3 +169,160 @@ def _alerts(counts: Sequence[AlertCount]) -> WeeklyAlerts:
 
 def _rounded(hours: float | None) -> float | None:
     return None if hours is None else round(hours, _HOURS_DECIMALS)
+
+
+_NAMED: Final = 5
+
+
+def weekly_paragraphs(report: WeeklyReport, *, entered: int, now: int) -> tuple[str, ...]:
+    """``entered`` counts all actors that entered the hold band; the report lists the first of them."""
+    paragraphs = (
+        (*_opening(report, now), _score(report.program_score, has_snapshot=bool(report.kris))),
+        _kri_sentences(report),
+        _transfers(report),
+        (*_alert_sentences(report), _entered_hold(entered, report.entered_hold)),
+        (*_dispositions(report), _hours(report)),
+    )
+    return tuple(" ".join(sentences) for sentences in paragraphs)
+
+
+def _opening(report: WeeklyReport, now: int) -> Iterator[str]:
+    yield (
+        f"Week {report.iso_week} of program {report.program_id} runs from Monday {report.from_[:10]} 00:00 UTC to "
+        f"Monday {report.to[:10]} 00:00 UTC."
+    )
+    end = parse_instant(report.to)
+    if end is not None and now < end:
+        yield f"It is not over: all figures are as of {report.generated_at}."
+
+
+def _score(score: WeeklyScore, *, has_snapshot: bool) -> str:
+    if not has_snapshot:
+        return "No snapshot of the program's indicators had been taken by its end, so its score is not measured."
+    if score.current is None:
+        prior = "it was not measured the week before either"
+        if score.prior is not None:
+            prior = f"it was {score.prior} at the end of the week before"
+        return (
+            f"The Program Risk Score is not measured: it has {counted(score.n, 'indicator')} of the {MEASURED_FLOOR} "
+            f"that it needs; {prior}."
+        )
+    stood = f"The Program Risk Score stood at {score.current} ({score.band}, n = {score.n})"
+    if score.prior is None:
+        return f"{stood}; it was not measured at the end of the week before."
+    if score.prior == score.current:
+        return f"{stood}, as at the end of the week before."
+    change = abs(score.current - score.prior)
+    way = "higher" if score.current > score.prior else "lower"
+    return f"{stood}, {counted(change, 'point')} {way} than at the end of the week before ({score.prior})."
+
+
+def _kri_sentences(report: WeeklyReport) -> Iterator[str]:
+    if not report.kris:
+        yield "No key risk indicator is measured."
+        return
+    names = {status: [kri.name for kri in report.kris if kri.status is status] for status in KriStatus}
+    measured = len(report.kris) - len(names[KriStatus.UNMEASURED])
+    parts = [
+        f"{len(names[status])} {words}{_in_brackets(names[status])}"
+        for status, words in ((KriStatus.BREACH, "in breach"), (KriStatus.WATCH, "at watch"))
+    ]
+    yield (
+        f"Of {counted(len(report.kris), 'key risk indicator')}, {measured} {_was(measured)} measured: "
+        f"{', '.join(parts)}, {len(names[KriStatus.OK])} ok."
+    )
+    if all(kri.prior_status is KriStatus.UNMEASURED for kri in report.kris):
+        yield "None was measured before this week, so there is no change of status to report."
+        return
+    changed = [
+        f"{kri.name} from {kri.prior_status} to {kri.status}" for kri in report.kris if kri.status != kri.prior_status
+    ]
+    yield (f"Status changes: {_first(changed, len(changed))}." if changed else "No status changed during the week.")
+
+
+def _transfers(report: WeeklyReport) -> Iterator[str]:
+    transfers = report.transfers
+    if not transfers.count:
+        yield "The bank created no transfers in the week."
+        return
+    bands, returns = transfers.bands, transfers.returns
+    yield (
+        f"The bank created {counted(transfers.count, 'transfer')}, which moved {money(int(transfers.volume_cents))}."
+    )
+    yield (
+        f"{bands.clear:,} {_was(bands.clear)} scored clear, {bands.review:,} review and {bands.hold:,} hold; "
+        f"{bands.unscored:,} {_was(bands.unscored)} not scored."
+    )
+    if not returns.any:
+        yield "None of them was returned."
+    else:
+        yield f"{returns.any:,} of them {_was(returns.any)} returned, {returns.unauthorized:,} as unauthorized."
+
+
+def _alert_sentences(report: WeeklyReport) -> Iterator[str]:
+    alerts = report.alerts
+    if not alerts.total:
+        yield "No alert opened."
+        return
+    waiting = sum(alerts.by_status[status] for status in WAITING)
+    yield f"{counted(alerts.total, 'alert')} opened: {_detectors(alerts.by_detector)}."
+    if waiting == alerts.total:
+        yield "None has been decided yet."
+    else:
+        yield f"{waiting or 'None'} of them {'waits' if waiting in {0, 1} else 'wait'} for a decision."
+
+
+def _detectors(counts: Sequence[DetectorCount]) -> str:
+    """Most alerts first, routes together."""
+    ordered = detector_totals(counts)
+    parts = [f"{count:,} by {detector}" for detector, count in ordered[:_NAMED]]
+    rest = sum(count for _, count in ordered[_NAMED:])
+    return _listed([*parts, *([f"{rest:,} by other detectors"] if rest else [])])
+
+
+def _entered_hold(entered: int, listed: Sequence[EnteredHold]) -> str:
+    if not entered:
+        return "No entity, counterparty or agent entered the hold band, nor did the program."
+    named = [f"{each.type} {each.id} with {each.score} (n = {each.n})" for each in listed]
+    return f"Entered the hold band: {_first(named, entered)}."
+
+
+def _dispositions(report: WeeklyReport) -> Iterator[str]:
+    decisions = report.dispositions
+    platform, persons, against = decisions.by_platform, decisions.by_person, decisions.overturned
+    if not decisions.total:
+        yield "No decision was made."
+        return
+    yield (
+        f"{counted(decisions.total, 'decision')} {_was(decisions.total)} made, {platform:,} by the platform under its "
+        f"policy and {persons:,} by persons; {against or 'none'} went against a draft or an earlier automatic close."
+    )
+
+
+def _hours(report: WeeklyReport) -> str:
+    hours = report.time_to_decision_hours
+    if hours.median is None or hours.p90 is None:
+        return "No person decided an alert for the first time, so the time to a decision is not measured."
+    return (
+        f"Persons took a median of {hours.median:,.1f} hours from an alert's opening to its first decision, and "
+        f"{hours.p90:,.1f} hours at the 90th percentile (n = {hours.n})."
+    )
+
+
+def _first(parts: Sequence[str], total: int) -> str:
+    """The first few, and the number of the others."""
+    first = parts[:_NAMED]
+    rest = total - len(first)
+    return _listed([*first, *([counted(rest, "other")] if rest else [])])
+
+
+def _listed(parts: Sequence[str]) -> str:
+    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
+
+
+def _in_brackets(names: Sequence[str]) -> str:
+    return f" ({', '.join(names)})" if names else ""
+
+
+def _was(number: int) -> str:
+    return "was" if number == 1 else "were"

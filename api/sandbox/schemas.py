@@ -8,8 +8,8 @@ import msgspec
 from clearhold.api.http.fields import BankId, CentsText
 from clearhold.api.http.validation import Failure, counterparty_failures
 from clearhold.api.preflight.schemas import CounterpartyRequest
-from clearhold.api.reports.parts import signals_of
 from clearhold.api.reports.schemas import ScoreSignal
+from clearhold.api.reports.service import signals_of
 from clearhold.features.bank.event_types import event_type as read_type
 from clearhold.features.core.errors import FieldCode
 from clearhold.features.core.principal import Simulated

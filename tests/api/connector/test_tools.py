@@ -8,7 +8,7 @@ from typing import Any, Final
 import pytest
 from jsonschema_rs import Draft202012Validator
 
-from clearhold.api.connector.untrusted import NOTICE, cleaned, separated
+from clearhold.api.connector.rest import NOTICE, cleaned, separated
 from clearhold.api.http.operation import RateClass
 from tests.support.alerting import ALERTING, alerts_of, an_alert, appeal, decide, deliver, outgoing, party
 from tests.support.callers import running_app

@@ -5,7 +5,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from clearhold.api.metrics.service import DecisionHours, hours, to_metrics
+from clearhold.api.metrics.routes import DecisionHours, hours, to_metrics
 from clearhold.features.core.instants import DAY_US
 from clearhold.features.core.measured import DayTotals, sum_of
 from tests.support.clock import T0

@@ -8,8 +8,7 @@ from typing import Final
 
 from clearhold.api.reports.page import page_of
 from clearhold.api.reports.schemas import DetectorCount, EnteredHold, WeeklyAlerts, WeeklyReport
-from clearhold.api.reports.weekly import WeekOfProgram
-from clearhold.api.reports.weekly_summary import weekly_paragraphs
+from clearhold.api.reports.weekly import WeekOfProgram, weekly_paragraphs
 from clearhold.features.core.instants import week_of
 from clearhold.features.core.measured import DayTotals
 from clearhold.features.core.vocabulary import Route

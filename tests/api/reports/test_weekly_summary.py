@@ -11,7 +11,7 @@ from clearhold.api.reports.schemas import (
     WeeklyReport,
     WeeklyScore,
 )
-from clearhold.api.reports.weekly_summary import weekly_paragraphs
+from clearhold.api.reports.weekly import weekly_paragraphs
 from clearhold.features.core.vocabulary import Band, Route
 from tests.support.reports import WEEK, a_kri, an_empty_week, statuses, transfers
 
