@@ -3,7 +3,7 @@
 A field named twice is a fault in the envelope, because readers of JSON disagree on which of the two counts. ``data``
 stays bytes, and is stored unchanged: neither of two fields of one name in it counts. A search for every name costs more
 than reading the object. So a transfer is only searched when the name of its amount, status, currency or a country
-occurs twice in its event; the rarer objects of parties always are.
+occurs twice in its event, or may be written in escapes; the rarer objects of parties always are.
 
 Errors  ``EnvelopeError``: one sentence, and the path of its field; it quotes nothing of the sender's
 """
@@ -32,6 +32,7 @@ _LOOKED_FOR: Final = {
     rail: (*_OF_TRANSFERS, b'"deposited_amount"', b'"positive_pay_amount"') if rail is Rail.CHECK else _OF_TRANSFERS
     for rail in Rail
 }
+_ESCAPE: Final = b"\\"
 _MEMBERS: Final = msgspec.json.Decoder(dict[str, msgspec.Raw])
 
 Pairs = list[tuple[str, Any]]
@@ -39,7 +40,7 @@ Pairs = list[tuple[str, Any]]
 
 def repeated_key(body: bytes, rail: Rail | None) -> str | None:
     """The path of a field that ``data`` of this event, or an object inside it that is read, names twice."""
-    if rail is not None and max(map(body.count, _LOOKED_FOR[rail])) <= 1:
+    if rail is not None and body.find(_ESCAPE) < 0 and max(map(body.count, _LOOKED_FOR[rail])) <= 1:
         return None
     try:
         data = _MEMBERS.decode(body)["data"]

@@ -153,7 +153,7 @@ def build_subject(
         actor,
         counterparty,
         is_named,
-        _account_changed(program, counterparty, details or paid, at, own),
+        _account_changed(program, counterparty, details, paid, at, own),
         *_sides(actor, counterparty_node, leaves=leaves, is_named=is_named),
         kinds_of(rail, direction, ach_type, cents) if moved else (),
         card,
@@ -183,6 +183,7 @@ def _account_changed(
     program: ProgramState,
     counterparty: KnownCounterparty | None,
     details: PartyDetails | None,
+    paid: PartyDetails | None,
     at: int,
     own: OwnContribution,
 ) -> bool:
@@ -192,7 +193,9 @@ def _account_changed(
     book = program.counterparties
     if counterparty is None:
         return details is not None and book.has_other_account(*details, at=at)
-    if (counterparty.accounts or details is not None) and _pays_new_account(program, counterparty, details, at, own):
+    if (counterparty.accounts or details is not None) and _pays_new_account(
+        program, counterparty, details or paid, at, own
+    ):
         return True
     counted = own.counterparty if own.moved else None
     if counterparty.times.count_upto(at) > (1 if counterparty is counted else 0):

@@ -237,7 +237,7 @@ _NOT_CHECKED: Final = PepStatus.NOT_CHECKED.value
 
 def entity_row(program: ProgramState, actor: Actor, raw: str, position: EntryPosition) -> EntityRow:
     profile, words = actor.profile, actor.profile.words
-    return EntityRow(  # by position, as each row of this module: naming the fields costs fifteen times as much
+    return EntityRow(  # by position, as each row of this module: naming the fields costs several times as much
         *position.first_columns(program.tenant_id, program.id, actor.id),
         words.type or _PERSON,  # stored without a statement of the bank
         profile.name or "",

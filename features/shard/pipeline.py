@@ -106,7 +106,7 @@ def process_bank_event(program: ProgramState, event: Event, entry: LogEntry, emi
     elif not is_plain or created_at > entry.appended_at:
         fault = fault_of(event, entry.body, outcome.result, appended_at=entry.appended_at)
     emit(
-        EventRow(  # by position, in the order of its fields: naming them costs fifteen times as much
+        EventRow(  # by position, in the order of its fields: naming them costs several times as much
             program.tenant_id,
             program.id,
             entry.shard,

@@ -71,6 +71,24 @@ def test_given_a_transfer_that_names_its_money_or_state_twice_then_it_cannot_be_
     assert StoredTransfer.find(story.program, "wire_1") is None
 
 
+@pytest.mark.parametrize(
+    ("name", "escaped"),
+    [("amount", r"\u0061mount"), ("status", r"stat\u0075s"), ("currency_code", r"currency\u005fcode")],
+)
+def test_given_a_transfer_that_names_a_field_once_more_in_escapes_then_it_cannot_be_used(
+    name: str, escaped: str
+) -> None:
+    row = delivered(WIRE, bank.a_wire(), (f'"{name}":', f'"{escaped}":"1","{name}":')).one(EventRow)
+
+    assert (row.result, row.path) == ("unusable", f"data.{name}")
+
+
+def test_given_a_transfer_with_escapes_in_its_texts_then_it_is_applied() -> None:
+    story = delivered(WIRE, bank.a_wire(description='Caf\u00e9 "Orbit"'), ('"description":"', '"description":"\\/'))
+
+    assert (story.one(EventRow).result, story.one(EventRow).path) == ("applied", None)
+
+
 @pytest.mark.parametrize("name", ["deposited_amount", "positive_pay_amount"])
 def test_given_a_check_that_names_an_amount_twice_then_it_cannot_be_used(name: str) -> None:
     data = bank.a_check(**{name: 5})

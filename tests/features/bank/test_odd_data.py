@@ -281,3 +281,29 @@ def test_given_a_key_written_in_escapes_when_an_object_is_kept_then_its_number_i
 @pytest.mark.parametrize("data", [b"", b"null", b"[1]", b"{", b"\xff", b"[" * 20_000], ids=len)
 def test_given_bytes_that_are_no_object_when_they_are_shown_then_there_is_nothing_to_show(data: bytes) -> None:
     assert masked_raw(data) == {}
+
+
+SHOP: Final = {"id": "mrch_1", "name": "ORBIT GAMES", "country_code": "US"}
+
+
+@pytest.mark.parametrize(
+    ("changed", "path"),
+    [
+        ({}, None),
+        ({"merchant": SHOP | {"country_code": "ZZ"}}, "data.merchant.country_code"),
+        ({"merchant": {"id": "mrch_1", "name": "ORBIT GAMES", "countryCode": "US"}}, "data.merchant.country_code"),
+        ({"merchant": SHOP | {"id": 7}}, "data.merchant.id"),
+        ({"merchant": SHOP | {"name": " "}}, "data.merchant.name"),
+        ({"merchant": SHOP, "decision_reason": None, "decisionReason": "APPROVED"}, "data.decision_reason"),
+        ({"merchant": SHOP, "currency_code": "US Dollar"}, "data.currency_code"),
+    ],
+    ids=repr,
+)
+def test_given_a_card_purchase_when_part_of_its_merchant_is_not_read_then_its_event_names_it(
+    changed: bank.Data, path: str | None
+) -> None:
+    data = bank.a_card_authorization(**{"merchant": SHOP, "processor_reason": None} | changed)
+
+    event = ShardStory().deliver("card.authorization.approved", data).one(EventRow)
+
+    assert (event.result, event.path) == ("applied", path)

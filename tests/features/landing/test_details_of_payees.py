@@ -188,3 +188,18 @@ def test_given_history_that_is_loaded_backwards_then_the_payee_was_first_seen_wi
     story = deliver(ShardStory(), [wire(day, FIRST) for day in (5, 3, 4, 1)])
 
     assert story.all(CounterpartyRow)[-1].first_seen_at == T0 + DAY
+
+
+@pytest.mark.parametrize("late", [{"beneficiary_name": "Party 6"}, {"beneficiary_name": None}, MOVED])
+@pytest.mark.parametrize("newest", ["completed", "rejected"])
+def test_given_a_late_wire_to_another_account_when_a_namesake_of_the_payee_was_paid_then_the_account_is_no_change(
+    late: dict[str, Any], newest: str
+) -> None:
+    shared = FIRST | {"beneficiary_name": "Party 1"}
+    story = deliver(ShardStory(), [wire(5, shared | {"status": newest.upper()})])
+    namesake = bank.a_wire(**shared, id="wire_n", counterparty_id="cpty_2", created_at=bank.rfc3339(T0))
+    story.deliver("wire.outgoing_transfer.completed", namesake, at=T0, appended_at=T0 + 9 * DAY)
+
+    deliver(story, [wire(1, {"beneficiary_account_number": "6666"} | late)])
+
+    assert story.vector.counterparty_account_changed is False
