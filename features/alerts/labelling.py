@@ -102,12 +102,14 @@ def apply_dispute_event(
     subject = SubjectOfEvent(EventSubjectType.TRANSFER, dispute.transfer_id)
     decided, alerts = DecidedAt(position.event_at, dispute.outcome is DisputeOutcome.WON), program.alerts
     row_index = program.transfers.row_of(dispute.transfer_id)
-    waiting = alerts.disputes_waiting.get(dispute.transfer_id, decided)
-    known = waiting if row_index is None else alerts.disputes.get(row_index, decided)
+    waiting = alerts.disputes_waiting.get(dispute.transfer_id)
+    known = (
+        alerts.disputes.get(row_index, decided) if row_index is not None else waiting.decided if waiting else decided
+    )
     if decided.at < known.at:
         return EventOutcome(EventResult.STALE, subject)
     if row_index is None:
-        alerts.disputes_waiting[dispute.transfer_id] = decided
+        alerts.wait_for_transfer(dispute.transfer_id, decided, position.appended_at)
         return EventOutcome(EventResult.WAITING, subject)
     _label_by_dispute(program, row_index, dispute.transfer_id, decided, position, emit)
     return EventOutcome(EventResult.APPLIED, subject)
@@ -118,9 +120,9 @@ def label_by_earlier_dispute(program: ProgramState, landed: LandingResult, posit
     alerts, row_index = program.alerts, landed.row_index
     if not alerts.disputes_waiting or not landed.is_new:
         return
-    decided = alerts.disputes_waiting.pop(landed.transfer_id, None)
-    if decided is not None and row_index not in alerts.disputes:
-        _label_by_dispute(program, row_index, landed.transfer_id, decided, position, emit)
+    waiting = alerts.disputes_waiting.pop(landed.transfer_id, None)
+    if waiting is not None and row_index not in alerts.disputes:
+        _label_by_dispute(program, row_index, landed.transfer_id, waiting.decided, position, emit)
 
 
 def label_disputed_check(

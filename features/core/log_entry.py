@@ -102,7 +102,7 @@ class EventResult(StrEnum):
 
 MEANING_OF_RESULT: Final[Mapping[EventResult, str]] = {
     EventResult.APPLIED: "It took effect. Fields that could not be used were read as absent, and are named.",
-    EventResult.WAITING: "It took effect: a decided dispute that labels its transfer as soon as the transfer comes.",
+    EventResult.WAITING: "It took effect: a decided dispute that labels its transfer if that comes within 60 days.",
     EventResult.STALE: "Its object is older than the stored one. Nothing newer was overwritten.",
     EventResult.STORED: "It is kept in the log. Clearhold does nothing with such an event.",
     EventResult.UNUSABLE: "It had no effect, because its data could not be used.",

@@ -204,6 +204,7 @@ def run_clocks(program: ProgramState, position: EntryPosition, emit: Emit) -> No
         escalation = Escalation(at=format_instant(now), by=BY_CLOCK)
         book.set_texts(alert, (summary, with_totals(evidence, alert, escalation), draft))
         emit(alert_row(program, alert, position))
+    book.end_waits(now)
     times = program.series.amounts.instants()
     if times:
         book.rest(times[-1])  # windows are in the transfers' own time

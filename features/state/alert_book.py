@@ -16,12 +16,15 @@ from typing import Any, Final, NamedTuple
 
 import msgspec
 
+from clearhold.features.core.instants import DAYS_60
 from clearhold.features.core.vocabulary import AlertStatus, SubjectType
 from clearhold.features.state.alert_state import AlertState, Texts, WaitingAlerts
 from clearhold.features.state.alert_storage import AlertWindows, RestingAlerts, TextPacker
 from clearhold.features.windows.id_index import IdIndex, in_slices
 
 TALLIED: Final = 16
+DISPUTE_WAITS_US: Final = DAYS_60
+"""For its transfer, by the log's time: as long as a payment may come back as unauthorized."""
 LOOSE_TEXTS: Final = 128  # alerts of a program whose texts are not packed
 
 _ALERTED, _IN_HOLD = 1, 2  # in an alert that a person decides; in such an alert in the hold band
@@ -35,6 +38,13 @@ class DecidedAt(NamedTuple):
 
     at: int
     is_won: bool
+
+
+class WaitingDispute(NamedTuple):
+    """A decision on a dispute of an unknown transfer, and the log's time of it."""
+
+    decided: DecidedAt
+    since: int
 
 
 class AlertBook:
@@ -57,7 +67,7 @@ class AlertBook:
         self._labels = IdIndex()  # ids of the labels that people recorded
         self.labelled_by_return: set[int] = set()  # rows of transfers labelled by a return that is not dishonoured
         self.disputes: dict[int, DecidedAt] = {}  # by row of a transfer
-        self.disputes_waiting: dict[str, DecidedAt] = {}  # by id of an unknown transfer
+        self.disputes_waiting: dict[str, WaitingDispute] = {}  # by id of an unknown transfer, the oldest first
         self.labelled_by_person: set[int] = set()  # rows of transfers labelled by a person
 
     def __len__(self) -> int:
@@ -193,6 +203,17 @@ class AlertBook:
         """Remember a label's id; False when it was recorded before."""
         return self._labels.add(label_id)
 
+    def wait_for_transfer(self, transfer_id: str, decided: DecidedAt, now: int) -> None:
+        """Store the decision on a dispute until its transfer is known, or for ``DISPUTE_WAITS_US``."""
+        self.disputes_waiting.pop(transfer_id, None)
+        self.disputes_waiting[transfer_id] = WaitingDispute(decided, now)
+
+    def end_waits(self, now: int) -> None:
+        """Drop the disputes whose transfers did not come in time."""
+        waiting = self.disputes_waiting
+        while waiting and waiting[oldest := next(iter(waiting))].since <= now - DISPUTE_WAITS_US:
+            del waiting[oldest]
+
     def dump(self) -> Iterator[tuple[str, Any]]:
         """The book in parts, each of which ``load`` restores; an alert or a subject is never split between parts."""
         for alert in self._loose.values():
@@ -229,8 +250,8 @@ class AlertBook:
             "tallies": self._load_tallies,
             "rows": self._load_rows,
             "labelled_by_return": self.labelled_by_return.update,
-            "disputes": lambda slice_: _load_decided(self.disputes, slice_),
-            "disputes_waiting": lambda slice_: _load_decided(self.disputes_waiting, slice_),
+            "disputes": self._load_disputes,
+            "disputes_waiting": self._load_disputes_waiting,
             "labelled_by_person": self.labelled_by_person.update,
             "labels": self._labels.load,
         }
@@ -246,6 +267,13 @@ class AlertBook:
     def _load_tallies(self, dumped: Any) -> None:
         self._tallies.update((subject, [(at, row) for at, row in rows]) for subject, rows in dumped)
 
+    def _load_disputes(self, dumped: Any) -> None:
+        self.disputes.update((row, DecidedAt(*decided)) for row, decided in dumped)
+
+    def _load_disputes_waiting(self, dumped: Any) -> None:
+        for transfer_id, (decided, since) in dumped:
+            self.wait_for_transfer(transfer_id, DecidedAt(*decided), since)
+
     def _load_rows(self, dumped: Any) -> None:
         self._rows.update((alert_id, array("I", rows)) for alert_id, rows in dumped)
 
@@ -254,10 +282,6 @@ class AlertBook:
         self.waiting.note(alert)
         if alert.waits and alert.due_at is not None and alert.escalated_at is None:
             heappush(self._due, (alert.due_at, alert.id))
-
-
-def _load_decided(disputes: "dict[Any, DecidedAt]", dumped: Any) -> None:
-    disputes.update((key, DecidedAt(*decided)) for key, decided in dumped)
 
 
 def _kind_of(alert: AlertState) -> str:

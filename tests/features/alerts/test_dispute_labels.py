@@ -73,6 +73,40 @@ def test_given_a_dispute_that_is_decided_before_its_transfer_is_known_then_it_la
     assert not story.program.alerts.disputes_waiting
 
 
+@pytest.mark.parametrize(
+    ("decided_on", "tick_us", "expected"),
+    [
+        ([0], 60 * DAY - 1, ["bad"]),
+        ([0], 60 * DAY, []),
+        ([0, 5], 60 * DAY, ["bad"]),  # a newer decision waits from its own time on
+        ([0, 5], 65 * DAY, []),
+    ],
+)
+def test_given_a_dispute_of_a_transfer_that_does_not_come_then_it_is_forgotten_after_60_days(
+    decided_on: list[int], tick_us: int, expected: list[str]
+) -> None:
+    story = detector_story()
+    for day in decided_on:
+        decided(story, day, outcome="won")
+    story.state = ShardState.loaded(iter(list(story.state.dump())))
+
+    story.tick(tick_us)
+    story.deliver("card.authorization.approved", CARD, at=T0 + 70 * DAY)
+
+    assert [label for label, *_ in labels(story)] == expected
+    assert not story.program.alerts.disputes_waiting
+
+
+def test_given_disputes_of_an_old_history_then_each_waits_by_the_logs_time_and_none_for_good() -> None:
+    story = detector_story()
+    for number in range(300):
+        data = {"id": f"disp_{number}", "transaction_id": f"card_{number}", "outcome": "won"}
+        story.deliver("card.dispute.closed", data, at=T0 - 400 * DAY, appended_at=T0 + number * DAY)
+        story.tick(number * DAY)
+
+    assert list(story.program.alerts.disputes_waiting) == [f"card_{number}" for number in range(240, 300)]
+
+
 @pytest.mark.parametrize("over", [{}, {"outcome": "withdrawn"}, {"outcome": 5}])
 def test_given_a_dispute_without_an_outcome_then_nothing_is_labelled(over: dict[str, Any]) -> None:
     story = decided(paid_by_card(), 3, **{"status": "closed"} | over)
