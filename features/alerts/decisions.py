@@ -238,9 +238,8 @@ def sign(
 
 def _rows_of(program: ProgramState, alert: AlertState) -> list[int]:
     """The transfers that a decision on the alert is on, too; an alert on the program is on none."""
-    if alert.subject_type is SubjectType.PROGRAM:
-        return []
-    newest = {row for each in alert.transfers if (row := program.transfers.row_of(each)) is not None}
+    named = () if alert.subject_type is SubjectType.PROGRAM else alert.transfers
+    newest = {row for each in named if (row := program.transfers.row_of(each)) is not None}
     return sorted(newest.union(alert.older()))
 
 

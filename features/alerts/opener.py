@@ -277,7 +277,8 @@ class AlertOpener:
         alert.from_history &= self._is_history(finding)
         if is_new and not alert.has_older(self._row):
             self._begin_wait(finding, alert)
-        if oldest_id and (row := self._program.transfers.row_of(oldest_id)) is not None:
+        row = self._program.transfers.row_of(oldest_id) if oldest_id else None
+        if row is not None and finding.subject.type is not SubjectType.PROGRAM:
             alert.add_older(row)
 
     def _begin_wait(self, finding: Finding, alert: AlertState) -> None:
