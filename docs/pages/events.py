@@ -46,7 +46,8 @@ count. `duplicate` is true when the same event was received before, or a differe
 event's `created_at`, which also replaces an absent `data.updated_at`. Of two snapshots of one instant, the one with the
 later state counts, whatever came first: `RETURNED` over `SETTLED`, `REJECTED` over `INITIATED`, `DENIED` over `PENDING`
 ([all ranks](decisions/0077-order-of-snapshots.md)). What the newest snapshot of an entity or a counterparty leaves out
-comes from an older one, also when that one comes late.
+comes from an older one, also when that one comes late. A payee's details that a transfer states are of the transfer's
+`data.created_at`: those of a transfer that comes late do not replace newer ones.
 
 **Money** is whole cents: 9,850.00 USD is `985000`. A JSON number of whole value, such as `985000.0`, is read exactly;
 one with a fraction is not read. **Currency**: an absent code is USD. A code that cannot be read is not: the transfer is

@@ -42,9 +42,9 @@ def counterparty_of(
 ) -> tuple[KnownCounterparty | None, bool]:
     """The counterparty of a transfer at ``at``, with the snapshot's details merged into it; True when it changed.
 
-    The details are of ``stated_at``; those of an embedded object of its own time where that is later, or where a newer
-    object is known. A later state of a transfer repeats the details that its payee had when it was made. They do not
-    replace later statements on the payee.
+    The details are of ``stated_at``; those of an embedded object of the time that it states, where that is later, or
+    where a newer object is known. A later state of a transfer repeats the details that its payee had when it was made.
+    They do not replace later statements on the payee.
     """
     book, country = program.counterparties, snapshot.country
     name, routing, last4 = snapshot.counterparty_name, snapshot.counterparty_routing, snapshot.counterparty_last4

@@ -1,8 +1,8 @@
 """The inputs of an actor's score: the bank's report on an entity; an agent's payers, the scan index's statements on it,
 and the agents among its payers.
 
-Window  the newest 64 settlements of 90 days for payers, of 30 days for round trips, as known at ``at``, apart from
-        those that a person has cleared. Statements of the index count as of now
+Window  the newest 64 settlements of 90 days for payers, of 30 days for round trips, as known at ``at``, without
+        cleared ones. Statements of the index count as of now
 Errors  none: None for an unknown actor, for one without a report, and for an input that the index did not deliver
 """
 

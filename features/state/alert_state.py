@@ -93,7 +93,7 @@ class AlertState(msgspec.Struct, kw_only=True, gc=False, array_like=True):
         return tuple(dict.fromkeys((*first, *self.newest_transfers)))
 
     def add_finding(self, transfer_id: str, at: int, cents: int) -> tuple[bool, str | None]:
-        """Whether the transfer is none of ``transfers``; and the id that is no longer among the newest."""
+        """Whether ``transfers`` lacks the transfer; and the id that is no longer among the newest."""
         self.first_at = min(self.first_at, at)
         if self.status is AlertStatus.CLOSED:
             return False, None
