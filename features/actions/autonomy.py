@@ -30,9 +30,9 @@ from clearhold.features.policy.autonomy import (
     changed,
     closable_but_for_tier,
     closable_detectors,
-    eligible_detectors,
     is_narrower,
     is_overturned_recently,
+    objections,
     tier_under,
     without,
 )
@@ -165,4 +165,5 @@ def _added(current: AutonomyBody, body: AutonomyBody, policy: PolicyBody) -> set
 def _eligible(program: ProgramState, position: EntryPosition) -> set[str]:
     program.closing_evidence.pass_time(position.appended_at)
     policy = given_policy(program, position.appended_at)
-    return eligible_detectors(program.closing_evidence.tallies, policy)
+    tallies = program.closing_evidence.tallies.items()
+    return {detector for detector, tally in tallies if not objections(detector, tally, policy)}

@@ -41,9 +41,11 @@ def request(program: ProgramState, entry: ActionEntry, position: EntryPosition, 
         return
     if not program.tenant_id:
         program.tenant_id = entry.tenant_id  # the state of a tenant, which no program declares
-    objection = _objection(program, entry, position)
+    change = CHANGES.get(entry.type)
+    objects = OBJECTIONS.get(entry.type) if change is None else change.objection
+    objection = None if objects is None else objects(program, entry, position)
     if objection is None:
-        at, change = min(entry.at, position.appended_at), CHANGES.get(entry.type)
+        at = min(entry.at, position.appended_at)
         action = copied(
             ActionState,
             entry,
@@ -118,13 +120,6 @@ def conclude(program: ProgramState, entry: OutcomeEntry, position: EntryPosition
     emit(link_of_transition(program, action, step, position))
     emit(action_row(program, action, position, step))
     emit(result_row(program, position, EntryResult.MADE, ResultKind.OUTCOME, entry.id))
-
-
-def _objection(program: ProgramState, entry: ActionEntry, position: EntryPosition) -> EntryResult | None:
-    change, objection = CHANGES.get(entry.type), OBJECTIONS.get(entry.type)
-    if change is not None:
-        return change.objection(program, entry, position)
-    return None if objection is None else objection(program, entry, position)
 
 
 def _needs_second(program: ProgramState, action: ActionState, position: EntryPosition) -> bool:

@@ -82,13 +82,6 @@ _LET_GO: Final = (ActionType.CLEAR_HOLD,)
 _ACCOUNTS: Final = ("account", "card_account")
 
 
-class _Resting(msgspec.Struct, frozen=True, rename="camel"):
-    """The part of an alert's evidence that names the transfers it rests on, by log offsets."""
-
-    rests_on: frozenset[str] = frozenset()
-
-
-_RESTS_ON: Final = msgspec.json.Decoder(_Resting)
 _SENTENCE: Final = (
     "This decision contradicts the action {action_id}, {type} of {target_type} {target_id}, which was executed: "
     "the decision does not undo it."
@@ -304,7 +297,8 @@ def _targets(program: ProgramState, alert: AlertState) -> Iterator[tuple[str, st
         if card_id is not None:
             yield "card", card_id
     if alert.subject_type is not SubjectType.PROGRAM:
-        rests_on = _RESTS_ON.decode(program.alerts.texts(alert)[1]).rests_on
+        evidence = msgspec.json.decode(program.alerts.texts(alert)[1])
+        rests_on = frozenset(evidence.get("restsOn", ()))  # an appeal rests on none
         for target_type, target_id in program.actions.executed_targets():
             if _concerns(program, alert, rests_on, target_type, target_id):
                 yield target_type, target_id

@@ -70,7 +70,8 @@ def _advice(alert: AlertState, evidence: Evidence) -> Recommendation:
     """Hold where a rule of the bank says so; else by severity and band."""
     if evidence.rule is not msgspec.UNSET and evidence.rule.action == RuleAction.HOLD.value:
         return Recommendation.HOLD
-    return recommended(alert.severity, _band_of(alert, evidence), hard=alert.hard)
+    highest = Band.HOLD if alert.in_hold else Band(evidence.band)  # of the alert's transfers
+    return recommended(alert.severity, None if alert.band is None else highest, hard=alert.hard)
 
 
 def policy_close(alert: AlertState, evidence: Evidence, *, program_id: str) -> Draft:
@@ -79,13 +80,6 @@ def policy_close(alert: AlertState, evidence: Evidence, *, program_id: str) -> D
     head = f"{signed} ({words(evidence.route_reason)}). {heading(alert)}."
     advice = Recommendation.CLOSE
     return Draft(narrative=_narrative(head, alert, evidence, program_id, advice), recommendation=advice)
-
-
-def _band_of(alert: AlertState, evidence: Evidence) -> Band | None:
-    """The highest band of the alert's transfers; None when it is about the program."""
-    if alert.band is None:
-        return None
-    return Band.HOLD if alert.in_hold else Band(evidence.band)
 
 
 def heading(alert: AlertState) -> str:

@@ -10,7 +10,6 @@ Window  an alert whose findings were all more than 48 hours old when they were d
 
 from collections.abc import Iterable
 from itertools import count
-from typing import Final
 
 import msgspec
 
@@ -38,8 +37,6 @@ from clearhold.features.detectors.table import DETECTOR_OF_BAND
 from clearhold.features.policy.in_force import policy_in_force
 from clearhold.features.policy.routing import Routing, RoutingInput, route
 from clearhold.features.state.alert_state import NO_IDS, AlertState, packed_ids
-
-_HISTORY_AFTER_US: Final = HOURS_48
 
 
 class AlertOpener:
@@ -292,13 +289,13 @@ class AlertOpener:
             self._program.day_tallies.set_alerted(self._row, transfer.record, transfer.returned())
 
     def _is_history(self, finding: Finding) -> bool:
-        return self._position.appended_at - finding.at > _HISTORY_AFTER_US
+        return self._position.appended_at - finding.at > HOURS_48
 
     def _count_transfer(self, finding: Finding, alert: AlertState) -> bool:
         """Count the transfer in the alert; False when it was counted at landing and is found again at its return."""
         if finding.detector.id not in FED_BY_RETURNS:
             return True
-        return self._book.add_transfer(alert.id, self._context.landed.row_index)
+        return self._book.add_transfer(alert.id, self._row)
 
     def _upgrade(self, alert: AlertState, finding: Finding, routing: Routing) -> None:
         make_worse(self._book, alert, finding.grade, self._policies.clock, self._position.appended_at)

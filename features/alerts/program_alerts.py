@@ -36,15 +36,6 @@ from clearhold.features.state.kri_facts import Breach
 _SHOWN: Final = 10
 
 
-class _Finding(msgspec.Struct, frozen=True, rename="camel"):
-    """The newest finding in a stored alert."""
-
-    finding: str
-
-
-_DECODER: Final = msgspec.json.Decoder(_Finding)
-
-
 def run_program_detectors(snapshot: ProgramSnapshot, score: Score, position: EntryPosition, emit: Emit) -> None:
     findings = program_findings(snapshot)
     if findings:
@@ -96,7 +87,7 @@ class SnapshotAlerts:
 
     def _join(self, alert: AlertState, finding: ProgramFinding, breach: Breach, key: str) -> None:
         stored = self._book.texts(alert)[1]
-        if not _is_worse(alert, finding) and _DECODER.decode(stored).finding == finding.sentence:
+        if not _is_worse(alert, finding) and msgspec.json.decode(stored)["finding"] == finding.sentence:
             return
         make_worse(self._book, alert, finding.grade, self._policies.clock, self._snapshot.at)
         alert.hits += 1

@@ -114,6 +114,31 @@ def _reason_finding(context: DetectionContext, subject: AlertSubject, triggered:
     )
 
 
+def _around(
+    at: int,
+    span_us: int,
+    detector: str,
+    subject: AlertSubject,
+    sentence: str,
+    *,
+    grade: Grade = HARD,
+    figures: Figures | None = None,
+    is_news: bool = True,
+) -> Finding:
+    """The finding of a statement, at its delivery, with a window on both sides of it."""
+    return Finding(
+        detector=DETECTOR_OF[detector],
+        subject=subject,
+        grade=grade,
+        sentence=sentence,
+        at=at,
+        after=at - span_us,
+        until=at + span_us,
+        figures=figures or {},
+        is_news=is_news,
+    )
+
+
 def is_of_listed(program: ProgramState, parties: tuple[Actor | None, KnownCounterparty | None]) -> bool:
     """Whether the wallet of an agent, or of its payer, is on a sanctions list."""
     (actor, party), book = parties, program.agents
@@ -132,16 +157,9 @@ def listed_findings(context: DetectionContext) -> Iterator[Finding]:
 def listed_finding(context: DetectionContext, listed: Actor | KnownCounterparty, *, at: int) -> Finding:
     """A listed wallet: of an agent, or of a payer."""
     owner = "agent" if isinstance(listed, Actor) else "payer"
-    return Finding(
-        detector=DETECTOR_OF[SCREENING],
-        subject=named_actor(listed) if isinstance(listed, Actor) else named_counterparty(listed),
-        grade=HARD,
-        sentence=f"The {owner}'s wallet is on a sanctions list.",
-        at=at,
-        after=at - DAYS_30,
-        until=at + DAYS_30,
-        is_news=context.landed.is_new,
-    )
+    subject = named_actor(listed) if isinstance(listed, Actor) else named_counterparty(listed)
+    sentence = f"The {owner}'s wallet is on a sanctions list."
+    return _around(at, DAYS_30, SCREENING, subject, sentence, is_news=context.landed.is_new)
 
 
 def denied_payee(program: ProgramState, transfer: StoredTransfer, at: int) -> Actor | None:
@@ -157,16 +175,8 @@ def denied_payee(program: ProgramState, transfer: StoredTransfer, at: int) -> Ac
 
 def denied_payee_finding(context: DetectionContext, owner: Actor, *, at: int) -> Finding:
     """The owner moves no money itself, so the transfer has no reason of it."""
-    return Finding(
-        detector=DETECTOR_OF[DENIED],
-        subject=named_actor(owner),
-        grade=HARD,
-        sentence="The owner of the account that this book transfer pays failed verification (DENIED).",
-        at=at,
-        after=at - DAYS_7,
-        until=at + DAYS_7,
-        is_news=context.landed.is_new,
-    )
+    sentence = "The owner of the account that this book transfer pays failed verification (DENIED)."
+    return _around(at, DAYS_7, DENIED, named_actor(owner), sentence, is_news=context.landed.is_new)
 
 
 def band_finding(context: DetectionContext) -> Finding | None:
@@ -204,17 +214,9 @@ def _frozen_findings(context: DetectionContext, at: int) -> Iterator[Finding]:
         return
     party = entry.counterparty
     count = 1 if party is None else count_in(party.series_by_kind, SeriesKind.FROZEN, ALWAYS, at)
-    yield Finding(
-        detector=DETECTOR_OF[SANCTIONS_RETURN],
-        subject=counterparty_subject(context),
-        grade=HARD,
-        sentence=f"An ACH entry came back as R16; {count} with this counterparty so far.",
-        at=at,
-        after=at - DAYS_30,
-        until=at + DAYS_30,
-        figures={"counterparty.frozenReturns": count},
-        is_news=True,
-    )
+    sentence = f"An ACH entry came back as R16; {count} with this counterparty so far."
+    figures: Figures = {"counterparty.frozenReturns": count}
+    yield _around(at, DAYS_30, SANCTIONS_RETURN, counterparty_subject(context), sentence, figures=figures)
 
 
 def _unauthorized_findings(context: DetectionContext, at: int) -> Iterator[Finding]:
@@ -232,17 +234,9 @@ def _unauthorized_findings(context: DetectionContext, at: int) -> Iterator[Findi
     for subject, returns, side, whose in sides:
         count = count_of(returns, at - DAYS_60, at)
         if count >= UNAUTHORIZED_RETURNS:
-            yield Finding(
-                detector=DETECTOR_OF[UNAUTHORIZED_RETURN],
-                subject=subject,
-                grade=HIGH,
-                sentence=f"{count} unauthorized returns {whose} in 60 days; the newest is {code}.",
-                at=at,
-                after=at - DAYS_60,
-                until=at + DAYS_60,
-                figures={f"{side}.unauthorizedReturns60d": count},
-                is_news=True,
-            )
+            sentence = f"{count} unauthorized returns {whose} in 60 days; the newest is {code}."
+            figures: Figures = {f"{side}.unauthorizedReturns60d": count}
+            yield _around(at, DAYS_60, UNAUTHORIZED_RETURN, subject, sentence, grade=HIGH, figures=figures)
 
 
 def cap_finding(context: DetectionContext, crossing: CapCrossing) -> Finding:

@@ -101,14 +101,9 @@ def rescreen_of(ladder: LimitLadder, parties: LadderParties, bands: LadderBands,
     )
 
 
-def caps_of(ladder: Ladder, band: Band) -> BandCaps:
-    caps: BandCaps = getattr(ladder, band.value)
-    return caps
-
-
 def _hits(who: tuple[str, str, Band], ladder: Ladder, observed: tuple[int, int, int], cents: int) -> list[LimitHit]:
     actor, actor_id, band = who
-    caps = caps_of(ladder, band)
+    caps: BandCaps = getattr(ladder, band.value)
     limits = (
         ("per_transaction", caps.per_transaction_cents),
         ("daily", caps.daily_cents),

@@ -82,7 +82,7 @@ def assess_proposed(
         moved=True,
         counterparty_named=transfer.counterparty_id is not None or proposed is not None,
         details=_details_of(transfer, counterparty),
-        paid=_paid_of(transfer, counterparty),
+        paid=None if proposed is None else paid_account(counterparty, proposed.routing_number, proposed.account_last4),
     )
     baseline = program.baseline.measure(at, class_of(subject.rail, subject.direction))
     assessment = assess(
@@ -102,7 +102,7 @@ def assess_proposed(
         ),
         degraded_reasons=(*assessment.degraded_reasons, *thin),
         crossed=_crossed(program, transfer, actor, cents, at) if program.caps else (),
-        limits_hit=_limits_hit(program, parties, whole, at) if _is_sent(transfer) else (),
+        limits_hit=_limits_hit(program, parties, whole, at) if transfer.direction is Direction.OUTGOING else (),
         usd_rate=usd_rate,
     )
 
@@ -127,7 +127,7 @@ def evaluate_ladder(program: ProgramState, transfer: ProposedTransfer, *, at: in
     parties = _parties(transfer, _actor_of(program, transfer.entity_id), _counterparty_of(program, transfer))
     ladder, bands = ladder_in_force(program, at), bands_of(program, parties, at=at)
     cents = _whole(transfer, _priced(program, transfer, at)[0])
-    hits = ladder_hits(ladder, parties, bands, cents=cents, at=at) if _is_sent(transfer) else ()
+    hits = ladder_hits(ladder, parties, bands, cents=cents, at=at) if transfer.direction is Direction.OUTGOING else ()
     return LimitEvaluation(
         hits=hits,
         hard=any(hit.severity == HARD_HIT for hit in hits),
@@ -149,11 +149,6 @@ def _crossed(
 def _limits_hit(program: ProgramState, parties: LadderParties, cents: int, at: int) -> tuple[LimitHit, ...]:
     bands = bands_of(program, parties, at=at)
     return ladder_hits(ladder_in_force(program, at), parties, bands, cents=cents, at=at)
-
-
-def _is_sent(transfer: ProposedTransfer) -> bool:
-    """Whether the ladder has caps for it."""
-    return transfer.direction is Direction.OUTGOING
 
 
 def _whole(transfer: ProposedTransfer, counted_cents: int | None) -> int:
@@ -238,10 +233,3 @@ def _details_of(transfer: ProposedTransfer, counterparty: KnownCounterparty | No
     if transfer.counterparty_id is None and not counterparty.unlisted:
         return None
     return PartyDetails(proposed.name, *counterparty.account_after(routing, last4))
-
-
-def _paid_of(transfer: ProposedTransfer, counterparty: KnownCounterparty | None) -> PartyDetails | None:
-    proposed = transfer.counterparty
-    if proposed is None:
-        return None
-    return paid_account(counterparty, proposed.routing_number, proposed.account_last4)

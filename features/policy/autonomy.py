@@ -10,7 +10,7 @@ Unit    shares are compared as integers or in decimal arithmetic of fixed precis
 Source  risk-domain.md section 7 [P]; C. J. Clopper, E. S. Pearson, Biometrika 26 (1934)
 """
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from decimal import Context, Decimal
 from enum import StrEnum
 from functools import lru_cache
@@ -178,10 +178,6 @@ def objections(detector: str, tally: DetectorTally, policy: PolicyBody) -> tuple
         (Objection.OVERTURNED_RECENTLY, is_overturned_recently(tally)),
     )
     return tuple(objection for objection, is_so in standing if is_so)
-
-
-def eligible_detectors(tallies: Mapping[str, DetectorTally], policy: PolicyBody) -> set[str]:
-    return {detector for detector, tally in tallies.items() if not objections(detector, tally, policy)}
 
 
 def is_overturned_recently(tally: DetectorTally) -> bool:

@@ -196,8 +196,7 @@ class InForce(msgspec.Struct, frozen=True, kw_only=True):
 
 def policy_in_force(program: Autonomous, at: int) -> InForce:
     clock = version_in_force(program, CLOCK, at)
-    policy = effective_policy(program, at)
-    return _in_force(policy, cast(ClockPolicy, clock.body), clock.version)
+    return _in_force(effective_policy(program, at), cast(ClockPolicy, clock.body), clock.version)
 
 
 def effective_policy(program: Autonomous, at: int) -> PolicyBody:

@@ -71,15 +71,12 @@ def compiled(rules: Sequence[Rule]) -> Predicate:
     body.append(_assigned(_MATCHED, ast.List([], ast.Load())))
     body.extend(_statement(index, rule) for index, rule in about_transfers)
     body.append(ast.Return(ast.Call(_name("tuple"), [_name(_MATCHED)], [])))
-    code = compile(ast.fix_missing_locations(_module(body)), "<rules>", "exec")
+    arguments = ast.arguments([], [ast.arg(_VECTOR)], None, [], [], None, [])
+    module = ast.Module([ast.FunctionDef("matching_rules", arguments, body, [])], [])
+    code = compile(ast.fix_missing_locations(module), "<rules>", "exec")
     (function,) = (each for each in code.co_consts if isinstance(each, CodeType))
     # Without builtins: the function can reach the two names that it needs.
     return FunctionType(function, {"__builtins__": {}, "tuple": tuple, _DECLARED_WORDS: declared_words})
-
-
-def _module(body: list[ast.stmt]) -> ast.Module:
-    arguments = ast.arguments([], [ast.arg(_VECTOR)], None, [], [], None, [])
-    return ast.Module([ast.FunctionDef("matching_rules", arguments, body, [])], [])
 
 
 def _read(column: str, kind: FieldKind) -> ast.stmt:

@@ -53,6 +53,10 @@ def is_hard(country_lists: str | None) -> bool:
     return CALL_FOR_ACTION in lists or COMPREHENSIVELY_SANCTIONED in lists
 
 
+def _began(i: CounterpartyInputs, _: int) -> str:
+    return f"The first transfer with the counterparty was {i.relationship_days} days ago (n = {i.transfers})."
+
+
 Group = SignalGroup[CounterpartyInputs]
 
 _RETURNS_SIGNALS: Final[Mapping[Signal[CounterpartyInputs], int]] = {
@@ -88,18 +92,14 @@ _RELATIONSHIP_SIGNALS: Final[Mapping[Signal[CounterpartyInputs], int]] = {
         "new_relationship",
         f"The first transfer with the counterparty is less than {NEW_DAYS} days ago.",
         lambda i: i.relationship_days is not None and i.relationship_days < NEW_DAYS,
-        lambda i, _: (
-            f"The first transfer with the counterparty was {i.relationship_days} days ago (n = {i.transfers})."
-        ),
+        _began,
     ): 10,
     Signal(
         "CRS-CPY-02",
         "young_relationship",
         f"The first transfer with the counterparty is {NEW_DAYS} to {YOUNG_DAYS - 1} days ago.",
         lambda i: i.relationship_days is not None and NEW_DAYS <= i.relationship_days < YOUNG_DAYS,
-        lambda i, _: (
-            f"The first transfer with the counterparty was {i.relationship_days} days ago (n = {i.transfers})."
-        ),
+        _began,
     ): 5,
     Signal(
         "CRS-CPY-03",

@@ -3,7 +3,7 @@
 A new kind of entry is a new row here and a new member of ``EntryKind``.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, Final, NamedTuple, TypeVar
 
 import msgspec
@@ -13,7 +13,8 @@ from clearhold.features.agents.reading import read_agent, read_profile, read_set
 from clearhold.features.alerts.decisions import appeal
 from clearhold.features.alerts.labelling import label
 from clearhold.features.alerts.opening import open_for_outcomes
-from clearhold.features.bank.events import decode_event
+from clearhold.features.bank.events import ANY_DECODER, decode_event
+from clearhold.features.bank.parties import account_id_of, counterparty_id_of, entity_id_of
 from clearhold.features.catalogue.kris import SnapshotEntry
 from clearhold.features.core.canonical import Chain, canonical
 from clearhold.features.core.entries.actions import ActionEntry, ApprovalEntry, OutcomeEntry, PolicyEntry
@@ -26,17 +27,31 @@ from clearhold.features.core.entries.commands import (
     LossEntry,
     OwnerEntry,
 )
-from clearhold.features.core.entries.directory import AgentImportEntry, DirectoryEntry
+from clearhold.features.core.entries.directory import AgentImportEntry, DirectoryEntry, DirectoryKind, DirectoryResult
 from clearhold.features.core.entries.preflight import PreflightRecord
 from clearhold.features.core.instants import format_instant
-from clearhold.features.core.log_entry import ChainFactRow, Emit, EntryKind, EntryPosition, LogEntry, position_of
+from clearhold.features.core.log_entry import (
+    ChainFactRow,
+    Emit,
+    EntryKind,
+    EntryPosition,
+    LogEntry,
+    copied,
+    event_time,
+    position_of,
+)
 from clearhold.features.core.principal import Program
 from clearhold.features.core.rows.events import PreflightRow
-from clearhold.features.core.rows.parties import ProgramRow
+from clearhold.features.core.rows.parties import DirectoryRow, ProgramRow
 from clearhold.features.landing.policies import apply_policy
 from clearhold.features.limits.proposed import counterparty_to_match
-from clearhold.features.parties.directory import apply_directory_entry
-from clearhold.features.parties.party_rows import account_row, apply_owner_entry
+from clearhold.features.parties.party_rows import (
+    account_row,
+    apply_account_event,
+    apply_counterparty_event,
+    apply_entity_event,
+    apply_owner_entry,
+)
 from clearhold.features.shard.backfill import apply_step
 from clearhold.features.shard.pipeline import process_bank_event
 from clearhold.features.shard.settlements import apply_agent_item, apply_import, apply_profile_item, apply_settlement
@@ -46,6 +61,7 @@ from clearhold.features.state.program import ProgramState
 Body = TypeVar("Body")
 
 LOG_LOSS: Final = "log_loss"  # the kind of such a link among the actions
+_NO_SUFFIX: Final = ""  # of an event's type, which has no effect on an object of the directory
 
 
 class Applier(NamedTuple):
@@ -63,9 +79,49 @@ def apply_owner(program: ProgramState, entry: OwnerEntry, position: EntryPositio
 
 
 def apply_fetched(program: ProgramState, entry: DirectoryEntry, logged: LogEntry, emit: Emit) -> None:
-    """Apply an answer of the bank's directory, and open the alerts of a screening's outcome in it."""
-    apply_directory_entry(program, entry, logged, emit)
+    """Apply an answer of the bank's directory like an event, record the fetch, and open the alerts of an outcome in it.
+
+    An object counts as the bank's statement at its own ``updated_at``, else at the instant of the request: a newer
+    event of the bank stays in force. An object with another id than the requested one changes nothing.
+    """
+    fetched_at = event_time(entry.fetched_at, appended_at=logged.appended_at)
+    result = entry.result
+    if result is DirectoryResult.FOUND:
+        position = EntryPosition(logged.shard, logged.offset, fetched_at, logged.appended_at)
+        result = _apply_object(program, entry, position, emit)
+    emit(
+        DirectoryRow(
+            tenant_id=program.tenant_id,
+            program_id=program.id,
+            kind=entry.kind.value,
+            id=entry.id,
+            shard=logged.shard,
+            offset=logged.offset,
+            fetched_at=fetched_at,
+            result=result.value,
+            digest=entry.digest if result is entry.result else None,
+        )
+    )
     open_for_outcomes(program, position_of(logged), emit)
+
+
+def _apply_object(program: ProgramState, entry: DirectoryEntry, position: EntryPosition, emit: Emit) -> DirectoryResult:
+    data = ANY_DECODER.decode(entry.data)
+    apply, id_of = _OF_KIND[entry.kind]
+    if not isinstance(data, dict) or data.get("id") != entry.id or id_of(data) != entry.id:
+        return DirectoryResult.UNUSABLE
+    apply(program, _NO_SUFFIX, data, entry.data, position, emit)
+    return DirectoryResult.FOUND
+
+
+_Apply = Callable[[ProgramState, str, dict[str, Any], msgspec.Raw, EntryPosition, Emit], object]
+
+_OF_KIND: Final[Mapping[DirectoryKind, tuple[_Apply, Callable[[dict[str, Any]], str | None]]]] = {
+    DirectoryKind.ACCOUNT: (apply_account_event, account_id_of),
+    DirectoryKind.ENTITY: (apply_entity_event, entity_id_of),
+    DirectoryKind.COUNTERPARTY: (apply_counterparty_event, counterparty_id_of),
+}
+"""How an object is applied, and the id under which it would be stored: objects may state it in more than one field."""
 
 
 def record_preflight(program: ProgramState, record: PreflightRecord, entry: LogEntry, emit: Emit) -> None:
@@ -99,15 +155,7 @@ def record_preflight(program: ProgramState, record: PreflightRecord, entry: LogE
 
 def record_loss(program: ProgramState, loss: LossEntry, entry: LogEntry, emit: Emit) -> None:
     """Record that entries of the log are missing, and that an operator decided to go on without them."""
-    body = LossBody(
-        id=loss.id,
-        tenant_id=loss.tenant_id,
-        kind=LOG_LOSS,
-        stream=loss.stream,
-        after=loss.after,
-        upto=loss.upto,
-        accepted_at=format_instant(loss.accepted_at),
-    )
+    body = copied(LossBody, loss, kind=LOG_LOSS, accepted_at=format_instant(loss.accepted_at))
     emit(
         ChainFactRow(
             tenant_id=loss.tenant_id,
