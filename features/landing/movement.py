@@ -133,6 +133,15 @@ def change_kind(by_kind: SeriesByKind, kind: SeriesKind, at: int, cents: int, si
     leave(by_kind, kind, at, cents, known_at=known_at)
 
 
+def change_edge(edges: Edges, at: int, row_index: int, other: int, sign: int, known_at: int | None) -> None:
+    """Enter an edge, or take it out from ``known_at`` on."""
+    if sign == ENTER:
+        edges.add_edge(at, row_index, other, known_at=known_at)
+        return
+    assert known_at is not None
+    edges.remove_edge(at, row_index, known_at=known_at)
+
+
 def _change_attempts(program: ProgramState, attempt: CardAttempt, sign: int, known_at: int | None) -> None:
     for kind in attempt.kinds:
         change_kind(program.series_by_kind, kind, attempt.at, 0, sign, known_at)
@@ -141,10 +150,7 @@ def _change_attempts(program: ProgramState, attempt: CardAttempt, sign: int, kno
     attempts = program.attempts.get(attempt.card)
     if attempts is None:
         attempts = program.attempts[attempt.card] = Edges()
-    if sign == ENTER:
-        attempts.add_edge(attempt.at, attempt.row_index, NOBODY, known_at=known_at)
-    elif known_at is not None:
-        attempts.remove_edge(attempt.at, attempt.row_index, known_at=known_at)
+    change_edge(attempts, attempt.at, attempt.row_index, NOBODY, sign, known_at)
     of_card = program.cards.get(attempt.card)
     if of_card is None:
         of_card = program.cards[attempt.card] = SeriesByKind()
@@ -274,7 +280,7 @@ def change_return(
     if state.code == FROZEN_RETURN_CODE:
         change_kind(series_of_party(counterparty), SeriesKind.FROZEN, state.at, 0, sign, known_at)
     if state.code in PROBING_RETURN_CODES and actor is not None:
-        _change_probe(actor, counterparty, transfer.row_index, state.at, sign, known_at)
+        change_edge(probes_of(actor), state.at, transfer.row_index, counterparty.index, sign, known_at)
 
 
 def note_cleared_return(program: ProgramState, transfer: ReturnedTransfer, *, counts: bool) -> None:
@@ -305,27 +311,14 @@ def _change_program(
         change_kind(by_kind, SeriesKind.DEBIT_RETURN_BUT_RCK, state.at, 0, sign, known_at)
 
 
-def _change_probe(
-    actor: Actor, counterparty: KnownCounterparty, row_index: int, at: int, sign: int, known_at: int | None
-) -> None:
-    if sign == ENTER:
-        probes_of(actor).add_edge(at, row_index, counterparty.index, known_at=known_at)
-        return
-    assert known_at is not None
-    probes_of(actor).remove_edge(at, row_index, known_at=known_at)
-
-
 def _series_of(program: ProgramState, transfer: ReturnedTransfer, state: ReturnState) -> list[EventTimes]:
     unauthorized = transfer.originated and state.code in UNAUTHORIZED_RETURN_CODES
     series: list[EventTimes] = []
-    if transfer.actor is not None:
-        series.append(times_of(transfer.actor, "returns"))
-        if unauthorized:
-            series.append(times_of(transfer.actor, "unauthorized"))
-    if transfer.counterparty is not None:
-        series.append(times_of(transfer.counterparty, "returns"))
-        if unauthorized:
-            series.append(times_of(transfer.counterparty, "unauthorized"))
+    for party in (transfer.actor, transfer.counterparty):
+        if party is not None:
+            series.append(times_of(party, "returns"))
+            if unauthorized:
+                series.append(times_of(party, "unauthorized"))
     if unauthorized:
         series.append(program.unauthorized)
     return series

@@ -148,7 +148,7 @@ def test_given_pairs_of_a_hub_or_in_step_when_their_keys_are_put_then_no_bucket_
 ) -> None:
     index, pairs = IdIndex(8), 20_000
     for number in range(pairs):
-        index.put(_key_of(number * payer_step, (number * payee_step) % 2**31), number)
+        index.put(_key_of(number * payer_step << 32 | (number * payee_step) % 2**31), number)
 
     sizes = [len(bucket) for bucket in index.dump()]
     assert len(index) == pairs
