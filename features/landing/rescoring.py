@@ -17,7 +17,7 @@ from clearhold.features.bank.events import TransferSnapshot
 from clearhold.features.bank.statuses import FROZEN_RETURN_CODE, STOP_RETURN_CODES, UNAUTHORIZED_RETURN_CODES
 from clearhold.features.core.instants import format_instant
 from clearhold.features.core.log_entry import EntryPosition
-from clearhold.features.core.money import ACH_TYPES, ORIGINATED_CLASS, class_of
+from clearhold.features.core.money import ACH_TYPES, ORIGINATED_CLASS, RAIL_CLASSES, class_of
 from clearhold.features.core.vocabulary import Direction, Rail
 from clearhold.features.landing.stored_transfer import RenamedTransfer, StoredTransfer
 from clearhold.features.landing.subject_builder import build_subject
@@ -55,7 +55,7 @@ def record_change(
 def score_again(transfer: StoredTransfer) -> Assessment:
     """The program's baseline is the one at first sight; everything else is measured again."""
     program, record, counterparty = transfer.program, transfer.record, transfer.counterparty
-    rail, direction = transfer.rail_and_direction()
+    rail, direction = RAIL_CLASSES[record.class_id]
     text = program.strings.text
     subject = build_subject(
         program,

@@ -85,9 +85,6 @@ class StoredTransfer:
     def parties(self) -> tuple[Actor | None, KnownCounterparty | None]:
         return self.actor, self.counterparty
 
-    def rail_and_direction(self) -> tuple[str, str]:
-        return RAIL_CLASSES[self.record.class_id]
-
     def status(self) -> str | None:
         return self.program.strings.text(self.record.status)
 

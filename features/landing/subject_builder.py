@@ -14,6 +14,7 @@ from clearhold.features.state.parties import Actor, KnownCounterparty, PartyDeta
 from clearhold.features.state.party_details import KnownAccount, place_of, with_use
 from clearhold.features.state.program import ProgramState
 from clearhold.features.windows.edges import NOBODY, node_of_actor
+from clearhold.features.windows.series import ALWAYS
 from clearhold.features.windows.series_kinds import kinds_of
 
 _BOOK: Final = Rail.BOOK.value
@@ -198,7 +199,7 @@ def _account_changed(
     ):
         return True
     counted = own.counterparty if own.moved else None
-    if counterparty.times.count_upto(at) > (1 if counterparty is counted else 0):
+    if counterparty.times.count(ALWAYS, at) > (1 if counterparty is counted else 0):
         return False
     name, routing, last4 = details or (counterparty.name, counterparty.routing, counterparty.last4)
     return book.has_other_account(name, routing, last4, at=at, counted=counted)
@@ -215,7 +216,7 @@ def _pays_new_account(
     _, routing, last4 = details or (None, counterparty.routing, counterparty.last4)
     accounts = counterparty.accounts
     if not accounts:
-        return counterparty.differs(routing, last4) and counterparty.times.count_upto(at) > 0
+        return counterparty.differs(routing, last4) and counterparty.times.count(ALWAYS, at) > 0
     place = place_of(accounts, routing, last4)
     if own.row != NOBODY:  # measured again: the account is not stored with the transfer, but with the account its first
         place = next((place for place, each in enumerate(accounts) if each.row == own.row), None)

@@ -85,15 +85,13 @@ def flow_of(subject: Subject, program: ProgramSeries, around: Surroundings, at: 
         gathered_count_24h=gathered_24h,
         gathered_count_7d=gathered_7d,
         gathered_usual_week=_usual_week(into_source, at),
-        scatter_gather_middles=_middles(subject, program, at) if may_gather else 0,
+        scatter_gather_middles=middles(program.graph, Ends(subject.source, subject.target, at, subject.cents or 0, but))
+        if may_gather
+        else 0,
         layering_least_cents=chain.least_cents if chain is not None and chain.hops else None,
         entity_new_counterparties_24h=new,
         counterparty_shared_entities_30d=shared,
     )
-
-
-def _middles(subject: Subject, program: ProgramSeries, at: int) -> int:
-    return middles(program.graph, Ends(subject.source, subject.target, at, subject.cents or 0, subject.own.row))
 
 
 def novelty_of(subject: Subject, program: ProgramSeries, at: int, *, known_since: int | None) -> Novelty:

@@ -132,7 +132,7 @@ def passing_of(subject: Subject, program: ProgramSeries, at: int, activity: Acti
         passing,
         entity_peak_cents_48h=_peak(subject, actor, at),
         entity_left_cents_48h=came - left,
-        entity_new_money_cents_48h=came - _known_money(subject, actor, program, at),
+        entity_new_money_cents_48h=came - known_money(actor, program, at, at - DAYS_60, but=subject.own.row),
     )
 
 
@@ -194,11 +194,6 @@ def _peak(subject: Subject, actor: Actor, at: int) -> int:
 def _facts(by_kind: SeriesByKind | None, kind: SeriesKind, after: int, upto: int) -> list[tuple[int, int]]:
     series = None if by_kind is None else by_kind.get(kind)
     return series.facts(after, upto) if isinstance(series, AmountSeries) else []
-
-
-def _known_money(subject: Subject, actor: Actor, program: ProgramSeries, at: int) -> int:
-    """Money received from payers whose first payment to the actor is 60 days old."""
-    return known_money(actor, program, at, at - DAYS_60, but=subject.own.row)
 
 
 def known_money(actor: Actor, program: ProgramSeries, at: int, since: int, *, but: int) -> int:

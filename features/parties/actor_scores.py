@@ -28,10 +28,12 @@ from clearhold.features.measurement.actor_evaluation import (
     Evaluation,
     evaluate_actor,
     evaluate_counterparty,
+    is_behind,
+    next_change_of_actor,
+    next_change_of_counterparty,
     shared_entities,
 )
 from clearhold.features.measurement.assessment import Assessment
-from clearhold.features.measurement.actor_evaluation import is_behind, next_change_of_actor, next_change_of_counterparty
 from clearhold.features.policy.in_force import thresholds_of
 from clearhold.features.scorers import crs_v1, ers_v1
 from clearhold.features.scorers.engine import CEILING

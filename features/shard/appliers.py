@@ -54,7 +54,7 @@ from clearhold.features.parties.party_rows import (
 )
 from clearhold.features.shard.backfill import apply_step
 from clearhold.features.shard.pipeline import process_bank_event
-from clearhold.features.shard.settlements import apply_agent_item, apply_import, apply_profile_item, apply_settlement
+from clearhold.features.shard.settlements import apply_import, apply_settlement, apply_statement
 from clearhold.features.shard.ticks import apply_snapshot, apply_tick
 from clearhold.features.state.program import ProgramState
 
@@ -224,8 +224,8 @@ APPLIERS: Final[dict[str, Applier]] = {
     EntryKind.SNAPSHOT.value: Applier(_decoder(SnapshotEntry), _at_position(apply_snapshot)),
     EntryKind.LOSS.value: Applier(_decoder(LossEntry), record_loss),
     EntryKind.AGENT_IMPORT.value: Applier(_decoder(AgentImportEntry), apply_import),
-    EntryKind.AGENT.value: Applier(read_agent, apply_agent_item),
-    EntryKind.PROFILE.value: Applier(read_profile, apply_profile_item),
+    EntryKind.AGENT.value: Applier(read_agent, apply_statement),
+    EntryKind.PROFILE.value: Applier(read_profile, apply_statement),
     EntryKind.SETTLEMENT.value: Applier(read_settlement, apply_settlement),
     EntryKind.BACKFILL.value: Applier(_decoder(BackfillStep), _at_position(apply_step)),
 }

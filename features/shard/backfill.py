@@ -42,7 +42,7 @@ from clearhold.features.bank.events import (
 from clearhold.features.bank.parties import read_account, read_counterparty, read_entity
 from clearhold.features.bank.statuses import account_rank, counterparty_rank, entity_rank, transfer_rank
 from clearhold.features.bank.transfers import read_transfer
-from clearhold.features.core.entries.commands import ActorRange, BackfillStep, OwnerEntry, Progress, Rescored
+from clearhold.features.core.entries.commands import ActorRange, BackfillStep, OwnerEntry, Rescored
 from clearhold.features.core.entries.directory import DirectoryEntry, DirectoryKind, SkipReason
 from clearhold.features.core.instants import parse_instant
 from clearhold.features.core.log_entry import Emit, EntryKind, EntryPosition, LogEntry, event_time
@@ -87,7 +87,16 @@ def apply_step(program: ProgramState, step: BackfillStep, position: EntryPositio
     if step.evaluate is not None:
         _evaluate(program, step.evaluate, position, emit)
     settle_clearings(program, position, emit)
-    emit(_progress_row(program, step.progress, position, started_offset=started_offset))
+    emit(
+        BackfillRow(
+            **{**msgspec.structs.asdict(step.progress), "started_offset": started_offset},
+            tenant_id=program.tenant_id,
+            program_id=program.id,
+            shard=position.shard,
+            offset=position.offset,
+            updated_at=position.appended_at,
+        )
+    )
 
 
 def _replace_score(
@@ -100,7 +109,10 @@ def _replace_score(
     started_offset: int,
 ) -> None:
     transfer = StoredTransfer.find(program, rescored.transfer_id)
-    if transfer is None or transfer.record.scored_offset > started_offset or not _is_in_force(program, rescored):
+    if transfer is None or transfer.record.scored_offset > started_offset:
+        return
+    # The card must be the one in force, whichever version of the scorer wrote the step.
+    if card_version(rescored.score.version) != card_version(program.scorecards.champion.version):
         return
     assessment = Assessment(vector_of(rescored.vector), rescored.score, rescored.degraded)
     former = transfer.day_contribution()
@@ -126,41 +138,16 @@ def _replace_score(
         open_for_band(program, result, position, emit)
 
 
-def _is_in_force(program: ProgramState, rescored: Rescored) -> bool:
-    """Whether the score is of the card in force, whichever version of the scorer wrote the step."""
-    return card_version(rescored.score.version) == card_version(program.scorecards.champion.version)
-
-
 def _evaluate(program: ProgramState, actor_range: ActorRange, position: EntryPosition, emit: Emit) -> None:
     """Evaluate actors and counterparties at the instant of the step."""
     for actor in program.actors[slice(*actor_range.actors)]:
         emit_entity_score(program, actor, position, emit, force=True)
     for party in program.counterparties.all[slice(*actor_range.counterparties)]:
         emit_counterparty_score(program, party, position, emit, force=True)
-    if program.runs_detectors:
-        for transfer_id in actor_range.transfers:
-            _detect_again(program, transfer_id, position, emit)
-
-
-def _detect_again(program: ProgramState, transfer_id: str, position: EntryPosition, emit: Emit) -> None:
-    """Run the detectors of actors on a stored transfer, measured again at its own time."""
-    transfer = StoredTransfer.find(program, transfer_id)
-    if transfer is None:
-        return
-    run_actor_detectors(program, known_result(transfer_id, transfer, score_again(transfer)), position, emit)
-
-
-def _progress_row(
-    program: ProgramState, progress: Progress, position: EntryPosition, *, started_offset: int
-) -> BackfillRow:
-    return BackfillRow(
-        **{**msgspec.structs.asdict(progress), "started_offset": started_offset},
-        tenant_id=program.tenant_id,
-        program_id=program.id,
-        shard=position.shard,
-        offset=position.offset,
-        updated_at=position.appended_at,
-    )
+    for transfer_id in actor_range.transfers if program.runs_detectors else ():
+        transfer = StoredTransfer.find(program, transfer_id)
+        if transfer is not None:  # measured again at its own time
+            run_actor_detectors(program, known_result(transfer_id, transfer, score_again(transfer)), position, emit)
 
 
 class _Envelope(msgspec.Struct, gc=False):

@@ -105,10 +105,6 @@ def unscored(transfer: ProposedTransfer) -> ProposalScore:
     )
 
 
-def _knows(program: ProgramState, action_id: str) -> bool:
-    return program.policies.knows(action_id) or program.scorecards.knows(action_id)
-
-
 class PartyCounts(msgspec.Struct, frozen=True):
     """``actors`` and ``counterparties`` count all; the others count those of the range that get a score."""
 
@@ -174,7 +170,8 @@ class LackingPolicies(msgspec.Struct, frozen=True, tag=True):
     action_ids: tuple[str, ...]
 
     def answer(self, program: ProgramState) -> tuple[str, ...]:
-        return tuple(action_id for action_id in self.action_ids if not _knows(program, action_id))
+        knows = (program.policies.knows, program.scorecards.knows)
+        return tuple(action_id for action_id in self.action_ids if not any(known(action_id) for known in knows))
 
 
 class CardInForce(msgspec.Struct, frozen=True):

@@ -31,20 +31,18 @@ _LAST: Final = 4
 _REALTIME, _INCOMING = Rail.REALTIME.value, Direction.INCOMING.value
 
 
-def apply_agent_item(program: ProgramState, item: AgentItem | SkipReason, entry: LogEntry, emit: Emit) -> None:
+def apply_statement(
+    program: ProgramState, item: AgentItem | ProfileItem | SkipReason, entry: LogEntry, emit: Emit
+) -> None:
+    """Apply a statement on an agent, or on a wallet."""
     if isinstance(item, SkipReason):
         program.agents.count_skipped(item.value)
         return
-    for listed in apply_agent(program, item, entry, emit):
-        open_for_listed(program, listed, position_of(entry), emit)
-    open_for_outcomes(program, position_of(entry), emit)
-
-
-def apply_profile_item(program: ProgramState, item: ProfileItem | SkipReason, entry: LogEntry, emit: Emit) -> None:
-    if isinstance(item, SkipReason):
-        program.agents.count_skipped(item.value)
-        return
-    for listed in apply_profile(program, item, entry, emit):
+    if isinstance(item, AgentItem):
+        parties = apply_agent(program, item, entry, emit)
+    else:
+        parties = apply_profile(program, item, entry, emit)
+    for listed in parties:
         open_for_listed(program, listed, position_of(entry), emit)
     open_for_outcomes(program, position_of(entry), emit)
 

@@ -244,11 +244,11 @@ class AlertBook:
             "closed": self._closed.extend,
             "resting": self._resting.load,
             "windows": self._windows.load,
-            "over": self._load_over,
+            "over": lambda part: self._over.extend((at, alert_id) for at, alert_id in part),  # sorted, and so a heap
             "decided": self._decided.update,
             "alerted": self._alerted.extend,
-            "tallies": self._load_tallies,
-            "rows": self._load_rows,
+            "tallies": lambda part: self._tallies.update((key, [(at, row) for at, row in rows]) for key, rows in part),
+            "rows": lambda part: self._rows.update((alert_id, array("I", rows)) for alert_id, rows in part),
             "labelled_by_return": self.labelled_by_return.update,
             "disputes": self._load_disputes,
             "disputes_waiting": self._load_disputes_waiting,
@@ -261,21 +261,12 @@ class AlertBook:
         for alert in map(_DECODER.decode, dumped):
             self._hold_unpacked(alert)
 
-    def _load_over(self, dumped: Any) -> None:
-        self._over += [(at, alert_id) for at, alert_id in dumped]  # sorted, and so a heap
-
-    def _load_tallies(self, dumped: Any) -> None:
-        self._tallies.update((subject, [(at, row) for at, row in rows]) for subject, rows in dumped)
-
     def _load_disputes(self, dumped: Any) -> None:
         self.disputes.update((row, DecidedAt(*decided)) for row, decided in dumped)
 
     def _load_disputes_waiting(self, dumped: Any) -> None:
         for transfer_id, (decided, since) in dumped:
             self.wait_for_transfer(transfer_id, DecidedAt(*decided), since)
-
-    def _load_rows(self, dumped: Any) -> None:
-        self._rows.update((alert_id, array("I", rows)) for alert_id, rows in dumped)
 
     def _hold_unpacked(self, alert: AlertState) -> None:
         self._unpacked[alert.id] = alert

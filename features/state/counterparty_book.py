@@ -205,7 +205,7 @@ class CounterpartyBook:
         holders = self._of_account(routing, last4) if routing and last4 else ()
         if holders and holders[0].has_account(routing, last4):
             return holders[0]
-        namesakes = self._of_name(name)
+        namesakes = [self.all[index] for index in self._by_name.get(name_key(name))]
         alike = [each for each in namesakes if not each.differs(routing, last4)]
         if not alike or (len(alike) < len(namesakes) and not (alike[0].routing or alike[0].last4)):
             return None
@@ -237,15 +237,12 @@ class CounterpartyBook:
         if name is None:
             return False
         return any(
-            party.differs(routing, last4) and party.times.count_upto(at) > (1 if party is counted else 0)
+            party.differs(routing, last4) and party.times.count(ALWAYS, at) > (1 if party is counted else 0)
             for party in self._looking_like(name)
         )
 
     def _of_account(self, routing: str, last4: str) -> list[KnownCounterparty]:
         return [self.all[index] for index in self._by_account.get(_account(routing, last4))]
-
-    def _of_name(self, name: str) -> list[KnownCounterparty]:
-        return [self.all[index] for index in self._by_name.get(name_key(name))]
 
     def _looking_like(self, name: str) -> list[KnownCounterparty]:
         """The counterparties of that name, and those with a name that differs only by letters that look alike."""

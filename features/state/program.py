@@ -185,7 +185,8 @@ class ProgramState:
     def node_of(self, counterparty: KnownCounterparty) -> int:
         """Its node in the graph, fixed at its first transfer: the node of the actor with the same id, else its own."""
         if counterparty.node == NOBODY:
-            actor = self._actor_with_id(counterparty.id)
+            party_id = counterparty.id
+            actor = self.actor_of(None, party_id) if self.is_account(party_id) else self._entities.get(party_id)
             own = node_of_counterparty(counterparty.index)
             counterparty.node = own if actor is None else node_of_actor(actor.index)
         return counterparty.node
@@ -198,11 +199,6 @@ class ProgramState:
         if actor is not None:
             return node_of_actor(actor.index)
         return NOBODY if counterparty is None else node_of_counterparty(counterparty.index)
-
-    def _actor_with_id(self, party_id: str) -> Actor | None:
-        if self.is_account(party_id):
-            return self.actor_of(None, party_id)
-        return self._entities.get(party_id)
 
     def is_account(self, party_id: str) -> bool:
         """True for the id of one of the program's own accounts."""

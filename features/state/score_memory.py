@@ -78,11 +78,10 @@ class BandChanges:
         if at == self._at[index]:
             return
         self._at[index] = at
-        if at == FOREVER:
-            return
-        heappush(self._heap, at << _INDEX_BITS | index)
-        if len(self._heap) > 2 * len(self._at) + _OUTDATED:
-            self._sort()
+        if at != FOREVER:
+            heappush(self._heap, at << _INDEX_BITS | index)
+            if len(self._heap) > 2 * len(self._at) + _OUTDATED:
+                self._sort()
 
     def take(self, now: int, *, most: int) -> list[int]:
         """The subjects whose instant has come, at most ``most``; they have none until the next ``put``."""
@@ -336,14 +335,12 @@ class ScoreMemory:
         return max(stand, default=None)
 
     def dump(self) -> tuple[Any, ...]:
-        last = (self.actors.dump(), self.counterparties.dump(), self.program.dump())
-        changes = [(index, list(each.items())) for index, each in self._account_changes.items()]
-        return (*last, self.transfers.dump(), changes)
+        scores = (self.actors.dump(), self.counterparties.dump(), self.program.dump(), self.transfers.dump())
+        return (*scores, [(index, list(each.items())) for index, each in self._account_changes.items()])
 
     def load(self, dumped: Any) -> None:
-        actors, counterparties, program, transfers, account_changes = dumped
-        self.actors.load(actors)
-        self.counterparties.load(counterparties)
-        self.program.load(program)
-        self.transfers.load(transfers)
+        *parts, account_changes = dumped
+        memories: tuple[Any, ...] = (self.actors, self.counterparties, self.program, self.transfers)
+        for memory, part in zip(memories, parts, strict=True):
+            memory.load(part)
         self._account_changes = {index: dict(changes) for index, changes in account_changes}

@@ -139,8 +139,9 @@ class Acquaintances:
         met_at = None if first is None else first[0]
         if known_since is None or known_since > at - WINDOW_US:
             return Novelty(is_new, None, None, met_at)
-        also = 1 if counts and not is_known else 0
-        return Novelty(is_new, self._of_payer.count(payer, at) + also, self._of_payee.count(payee, at) + also, met_at)
+        also, since = 1 if counts and not is_known else 0, at - WINDOW_US
+        of_payer, of_payee = self._of_payer.between(payer, since, at), self._of_payee.between(payee, since, at)
+        return Novelty(is_new, of_payer + also, of_payee + also, met_at)
 
     def met_between(self, node: int, after: int, upto: int) -> int:
         """How often a node first paid, or was first paid by, another node in (after, upto]."""
@@ -175,7 +176,7 @@ class _Meetings:
     >>> meetings = _Meetings()
     >>> for at in (3, 5):
     ...     meetings.add(0, at)
-    >>> meetings.count(0, 4), meetings.count(0, 5), meetings.count(1, 5)
+    >>> meetings.between(0, 2, 4), meetings.between(0, 2, 5), meetings.between(1, 2, 5)
     (1, 2, 0)
     """
 
@@ -184,10 +185,6 @@ class _Meetings:
     def __init__(self) -> None:
         self._only = array("q")  # by node; ``_NEVER`` or ``_SEVERAL`` where it is not one instant
         self._several: dict[int, array[int]] = {}
-
-    def count(self, node: int, at: int) -> int:
-        """The meetings of a node in the window that ends at ``at``."""
-        return self.between(node, at - WINDOW_US, at)
 
     def between(self, node: int, after: int, upto: int) -> int:
         """The meetings of a node in (after, upto]."""

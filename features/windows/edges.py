@@ -18,15 +18,7 @@ import msgspec
 import numpy as np
 
 from clearhold.features.core.instants import DAY_US, DAYS_7
-from clearhold.features.windows.recency import (
-    EdgeLookups,
-    Recency,
-    median_of,
-    start_of,
-    usual_of_few,
-    week_of,
-    weeks_before,
-)
+from clearhold.features.windows.recency import EdgeLookups, Recency, median_of, start_of, usual_of_few, usual_weeks
 from clearhold.features.windows.series import ALWAYS, NONE_NEAR, EventTimes, Near
 
 EDGES_A_NODE: Final = 64
@@ -124,9 +116,8 @@ class Edges(EventTimes):
         if at_rows is None:
             self._ends[1::2] = array("i", [new if other == old else other for other in self.others])
         for at, row in at_rows or ():
-            index = bisect_left(self.times, at)
-            while self._ends[2 * index] != row:
-                index += 1
+            index = self.place_of(at, row)
+            assert index is not None
             self._ends[2 * index + 1] = new
         if self._notes is not None:
             self._notes = [(*note[:3], new if note[3] == old else note[3], note[4]) for note in self._notes]
@@ -206,11 +197,9 @@ class Edges(EventTimes):
             return self._usual_week_then(at)
         if self._derived is not None and 0 <= at - self._derived.usual_since < DAYS_7:
             return self._derived.usual
-        week = week_of(at)
-        since = start_of(week)
-        if not self.times or self.times[0] >= since:
+        if not self.times or not (weeks := usual_weeks(self.times[0], at)):
             return None
-        weeks = weeks_before(week_of(self.times[0]), week)
+        since = start_of(weeks.stop)
         first = bisect_left(self.times, start_of(weeks.start))
         last = bisect_left(self.times, since, first)
         if 2 * (last - first) < len(weeks):
@@ -222,7 +211,7 @@ class Edges(EventTimes):
         counts = self._parties_of(weeks, kept)
         derived.usual, derived.usual_since = median_of(counts.values()), since
         if len(self.times) >= KEPT_WEEKS_FROM:
-            later = {each: count for each, count in kept.items() if each >= week}
+            later = {each: count for each, count in kept.items() if each >= weeks.stop}
             derived.week_counts = counts | later
         return derived.usual
 
@@ -296,13 +285,9 @@ class Edges(EventTimes):
         first = self.first(at)
         if first is None:
             return None
-        week = week_of(at)
-        parties: dict[int, set[int]] = {each: set() for each in weeks_before(week_of(first), week)}
-        if parties:
-            for instant, _, other in self.edges_between(start_of(min(parties)) - 1, at, but=NOBODY):
-                if week_of(instant) in parties:
-                    parties[week_of(instant)].add(other)
-        return median_of(len(each) for each in parties.values())
+        weeks = usual_weeks(first, at)
+        then = _near(self.edges_between(start_of(weeks.start) - 1, start_of(weeks.stop) - 1, but=NOBODY, as_of=at))
+        return usual_of_few(then.times, then.others, len(weeks))
 
     def _note(self, known_at: int, at: int, row: int, other: int, change: int) -> None:
         if self._notes is None:

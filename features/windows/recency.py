@@ -88,9 +88,10 @@ def start_of(week: int) -> int:
     return week * DAYS_7 - _MONDAY_US
 
 
-def weeks_before(first_week: int, week: int) -> range:
-    """The completed weeks that define the usual week of ``week``."""
-    return range(max(first_week, week - USUAL_WEEKS), week)
+def usual_weeks(first_at: int, at: int) -> range:
+    """The completed weeks before the week of ``at`` that define a usual week, where ``first_at`` was the first edge."""
+    week = week_of(at)
+    return range(max(week_of(first_at), week - USUAL_WEEKS), week)
 
 
 def median_of(counts: Iterable[int]) -> int | None:
@@ -106,7 +107,7 @@ def median_of(counts: Iterable[int]) -> int | None:
 
 
 def usual_of_few(times: "array[int]", parties: "array[int]", weeks: int) -> int | None:
-    """The median over ``weeks`` weeks of few meetings with parties, oldest first.
+    """The median over ``weeks`` weeks of meetings with parties, oldest first.
 
     >>> usual_of_few(array("q", [0, 1, DAYS_7, 2 * DAYS_7]), array("i", [4, 5, 4, 4]), 3)
     1

@@ -180,10 +180,6 @@ class Series(InMemory):
             return bisect_right(times, upto) - bisect_right(times, after)
         return self.count(after, as_of) - self.count(upto, as_of)
 
-    def count_upto(self, upto: int) -> int:
-        """Facts up to ``upto``, as known then."""
-        return self.count(ALWAYS, upto)
-
     def previous(self, upto: int, *, skip: int) -> int | None:
         """The instant of the newest fact at or before ``upto``, as known then, after skipping ``skip`` of them."""
         times = self.instants()

@@ -18,7 +18,7 @@ from clearhold.features.core.instants import (
     parse_instant,
 )
 from clearhold.features.core.log_entry import EntryKind, LogEntry
-from clearhold.features.core.money import ACH_TYPES, money_leaves
+from clearhold.features.core.money import ACH_TYPES, RAIL_CLASSES, money_leaves
 from clearhold.features.core.rows.alerts import AlertRow
 from clearhold.features.core.rows.parties import AccountRow
 from clearhold.features.landing.stored_transfer import StoredTransfer
@@ -80,7 +80,7 @@ class Recomputed:
             for each in self.transfers
             if each.record.moved
             and each.record.cents
-            and each.rail_and_direction() == ("ach", "outgoing")
+            and RAIL_CLASSES[each.record.class_id] == ("ach", "outgoing")
             and ACH_TYPES[each.record.ach_type] == ach_type
         ]
 
@@ -187,7 +187,7 @@ class Recomputed:
     def _concentration(self) -> Answer:
         paid = Counter[int]()
         for each in self._among(DAYS_30):
-            if money_leaves(*each.rail_and_direction(), ACH_TYPES[each.record.ach_type]):
+            if money_leaves(*RAIL_CLASSES[each.record.class_id], ACH_TYPES[each.record.ach_type]):
                 paid[each.record.counterparty] += each.cents() or 0
         known = {party: cents for party, cents in paid.items() if party >= 0 and cents}
         return _share(max(known.values(), default=0), paid.total(), len(known))
@@ -210,7 +210,7 @@ class Recomputed:
         every = [
             (text(each.record.status), text(each.record.card_reason))
             for each in self._among(DAYS_30, moved=False)
-            if each.rail_and_direction() == ("card", "outgoing")
+            if RAIL_CLASSES[each.record.class_id] == ("card", "outgoing")
         ]
         declines = [reason for status, reason in every if status == "DECLINED"]
         fraud = [reason for reason in declines if reason in {"PIN_OR_CVV", "SUSPECTED_FRAUD"}]
@@ -222,7 +222,7 @@ class Recomputed:
             declared = self.program.declared_at(each.record.at)
             rails, countries = declared.rails.split(","), declared.countries.split(",")
             country = self.program.strings.text(each.record.country)
-            of_rail = each.rail_and_direction()[0] not in rails if declared.rails else None
+            of_rail = RAIL_CLASSES[each.record.class_id][0] not in rails if declared.rails else None
             of_country = country not in countries if declared.countries and country else None
             n += of_rail is not None or of_country is not None
             outside += bool(of_rail or of_country)
