@@ -22,9 +22,8 @@ import duckdb
 from bench.harness import Figure, Run
 from bench.lake import fill
 from bench.workbench import PREFIX
-from clearhold.store.analysts.part_merger import PartMerger, write_part
 from clearhold.store.analysts.parts import FAN_IN
-from clearhold.store.analysts.tables import LakeColumn, lake_tables
+from clearhold.store.analysts.tables import LakeColumn, PartMerger, lake_tables, write_part
 from clearhold.store.duck.database import open_database
 
 _DUCKDB: Final[dict[str, str | bool | int | float | list[str]]] = {"threads": 1, "memory_limit": "512MB"}

@@ -67,11 +67,6 @@ def digests_of(folder: Path) -> dict[str, str]:
     return {str(path.relative_to(folder)): sha256_of(path) for path in files}
 
 
-def write_manifest(folder: Path, manifest: Manifest) -> None:
-    with durable_file(folder / FILE) as file:
-        file.write(msgspec.json.format(msgspec.json.encode(manifest)) + b"\n")
-
-
 def checked_manifest(folder: Path) -> Manifest:
     """The manifest of a backup whose files are all unchanged."""
     try:
@@ -124,7 +119,8 @@ class Backup:
             until=until,
             files=digests_of(self._folder),
         )
-        write_manifest(self._folder, manifest)
+        with durable_file(self._folder / FILE) as file:
+            file.write(msgspec.json.format(msgspec.json.encode(manifest)) + b"\n")
         return manifest
 
     def _check_place(self) -> None:
@@ -146,8 +142,7 @@ class Backup:
         raise StartupError(f"The log of {self._source.path} has a hole: {sentence_of(holes)}.")
 
     def _copy_keys(self, *, with_master_key: bool) -> None:
-        names = [LAYOUT, "admin.token", "signing-keys.json", f"lake/{LOSSES}"]
-        for name in names:
+        for name in (LAYOUT, "admin.token", "signing-keys.json", f"lake/{LOSSES}"):
             if (self._source.path / name).exists():
                 _copy_file(self._source.path / name, self._folder / name)
         if with_master_key:

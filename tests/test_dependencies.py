@@ -51,7 +51,7 @@ PROGRAM: Final = f"""
 import sys
 from pathlib import Path
 import clearhold.api.app, clearhold.api.cli.main, msgspec
-from clearhold.store.analysts.part_merger import PartMerger
+from clearhold.store.analysts.tables import PartMerger
 from clearhold.store.analysts.tables import lake_tables
 
 columns = next(table.columns for table in lake_tables() if table.name == {LABELS.name!r})

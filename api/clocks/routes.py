@@ -68,7 +68,7 @@ class ClockService:
     async def overdue(self, principal: Principal, query: OverdueQuery) -> Overdue:
         """Alerts that are open, held or escalated after their due time, oldest due first."""
         now = self._clock.now()
-        clocks = clock_in_force(self._policies.of_tenant(principal.tenant_id), now)
+        clocks = clock_in_force(self._policies[principal.tenant_id], now)
         programs = self._programs.counted(principal, query.program_id)
         ids = tuple(program.id for program in programs)
         wanted = AlertFilter(program_ids=ids, overdue=True, now=now, from_history=query.from_history)

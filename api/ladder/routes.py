@@ -91,7 +91,7 @@ class LadderService:
         return self._in_force(principal, None if program_id is None else self._programs.read(principal, program_id).id)
 
     def _in_force(self, principal: Principal, program_id: str | None) -> LadderInForce:
-        policies = self._policies.of_tenant(principal.tenant_id)
+        policies = self._policies[principal.tenant_id]
         for own in policies.all() if program_id is not None else ():
             if own.active and own.program_id == program_id and isinstance(own.body, LimitLadder):
                 return LadderInForce(version=own.version, ladder=own.body)

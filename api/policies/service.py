@@ -21,7 +21,7 @@ from clearhold.api.http.fields import POLICY_VERSION, CursorText, PageLimit, Pro
 from clearhold.api.lists.lists import ArrayPart, Place, array_part, to_answer
 from clearhold.features.core.entries.actions import ActionType
 from clearhold.features.core.errors import ErrorCode, NotFoundError
-from clearhold.features.core.instants import format_instant, parse_instant
+from clearhold.features.core.instants import format_instant, written_instant
 from clearhold.features.core.principal import Principal
 from clearhold.features.core.vocabulary import about, minted
 from clearhold.features.policy.bodies import PolicyVersion as StoredPolicy
@@ -187,7 +187,7 @@ class PolicyService:
         return sorted(policies, key=lambda policy: (policy.created_at, policy.id), reverse=True)
 
     def _written(self, principal: Principal) -> tuple[StoredPolicy, ...]:
-        return self._policies.of_tenant(principal.tenant_id).of_principal(principal)
+        return self._policies[principal.tenant_id].of_principal(principal)
 
 
 class _Listed(NamedTuple):
@@ -210,6 +210,4 @@ def _policy_of(principal: Principal, row: StoredPolicy | ProgramVersion, *, in_l
 
 
 def _place(listed: _Listed) -> Place:
-    created_at = parse_instant(listed.created_at)
-    assert created_at is not None, "a policy has its time of creation"
-    return Place(created_at, listed.id, "")
+    return Place(written_instant(listed.created_at), listed.id, "")

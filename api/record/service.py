@@ -267,7 +267,7 @@ def policy_bodies(stores: Stores) -> Callable[[str], list[bytes]]:
     policies, in_force = stores.registry.tenancy.policies, PolicyTable(stores.database)
 
     def of_tenant(tenant_id: str) -> list[bytes]:
-        written = {canonical(policy.body) for policy in policies.of_tenant(tenant_id).all()}
+        written = {canonical(policy.body) for policy in policies[tenant_id].all()}
         return [*written.union(in_force.bodies(tenant_id))]
 
     return of_tenant

@@ -28,7 +28,7 @@ from clearhold.api.reports.schemas import WeeklyKri, WeeklyReport
 from clearhold.api.reports.service import detector_totals
 from clearhold.api.reports.weekly import WeekOfProgram
 from clearhold.features.catalogue.kris import KRIS, KriStatus, KriUnit
-from clearhold.features.core.instants import datetime_of, parse_instant
+from clearhold.features.core.instants import datetime_of, written_instant
 from clearhold.features.core.money import money
 from clearhold.features.core.vocabulary import HOLD_FROM, REVIEW_FROM, WAITING, Band
 
@@ -61,9 +61,7 @@ def page_of(week: WeekOfProgram) -> Page:
 
 def _title_block(week: WeekOfProgram) -> Iterator[h.Node]:
     report = week.report
-    start, end = parse_instant(report.from_), parse_instant(report.to)
-    assert start is not None
-    assert end is not None
+    start, end = written_instant(report.from_), written_instant(report.to)
     monday, sunday = datetime_of(start), datetime_of(end) - timedelta(days=1)
     yield h.p(".kicker")["Weekly program report"]
     yield h.h1[h.bdi[report.program_name]]

@@ -148,7 +148,7 @@ class WeeklyReports:
         return tuple((each, last.get(each)) for each in weeks)
 
     def _policy_versions(self, principal: Principal, at: int) -> tuple[str, ...]:
-        book = self._policies.of_tenant(principal.tenant_id).policies
+        book = self._policies[principal.tenant_id].policies
         in_force = (book.in_force(prefix, at) for prefix in SEEDED)
         return tuple(each.version for each in in_force if each is not None)
 

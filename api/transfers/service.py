@@ -5,7 +5,7 @@ Errors  NotFoundError for a transfer or program that is not this tenant's; Inval
         object cannot be read
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Annotated, Any, Final
 
@@ -40,7 +40,7 @@ from clearhold.features.core.scorecards import scorecard_sha256
 from clearhold.features.core.vocabulary import Band, Reason, about
 from clearhold.features.policy.card_book import card_version
 from clearhold.features.scorers.trs_v1.scorer import DEFAULT
-from clearhold.store.control.policies import Policies
+from clearhold.store.control.policies import TenantPolicies
 from clearhold.store.control.scorecard_registry import card_in
 from clearhold.store.duck.transfers import StoredTransferRow, TransferFilter, Transfers
 from clearhold.store.lake.log_segments import RawEvents
@@ -169,7 +169,7 @@ def _rate_of(row: TransferRow) -> UsdRate | None:
 class ScoringCards:
     """Versions are never edited, so each is digested once. Thread-safe."""
 
-    def __init__(self, policies: Policies) -> None:
+    def __init__(self, policies: Mapping[str, TenantPolicies]) -> None:
         self._policies = policies
         self._cards: dict[tuple[str, str], ScoringCard] = {}
 
@@ -180,7 +180,7 @@ class ScoringCards:
             return _DEFAULT
         known = self._cards.get((tenant_id, version))
         if known is None:
-            policy = self._policies.of_tenant(tenant_id).find(version)
+            policy = self._policies[tenant_id].find(version)
             card = None if policy is None else card_in(policy)
             known = ScoringCard(version=version, sha256=None if card is None else scorecard_sha256(card))
             if card is not None:

@@ -14,7 +14,7 @@ from clearhold.api.programs.routes import PROGRAM_ID, TENANT_ID
 from clearhold.api.transfers.routes import TRANSFER_SUMMARY
 from clearhold.features.catalogue.kris import KriName, KriStatus, KriUnit, KriValue
 from clearhold.features.core.canonical import WEBHOOK_EVENT_IDS
-from clearhold.features.core.instants import format_instant, parse_instant
+from clearhold.features.core.instants import format_instant, written_instant
 from clearhold.features.core.principal import Simulated
 from clearhold.features.core.vocabulary import about, minted
 from clearhold.features.webhooks.delivery import AttemptError, DeliveryStatus
@@ -257,11 +257,9 @@ _DATA: Final[dict[EventType, msgspec.Struct]] = {
 
 
 def _example(event: EventType, data: msgspec.Struct) -> WebhookPayload:
-    at = parse_instant(_AT)
-    assert at is not None, "the example's instant is one"
     cause = WEBHOOK_EVENT_IDS.id_of(f"{event}/example")
     event_of_type = WebhookEvent(
-        id=cause, type=event, tenant_id=TENANT_ID, program_id=PROGRAM_ID, created_at=at, data=data
+        id=cause, type=event, tenant_id=TENANT_ID, program_id=PROGRAM_ID, created_at=written_instant(_AT), data=data
     )
     return to_payload(body_of(event_of_type, "first-bank"))
 

@@ -55,6 +55,13 @@ def parse_instant(text: str) -> int | None:
     return at
 
 
+def written_instant(text: str) -> int:
+    """The instant in a text that this service wrote or checked."""
+    at = parse_instant(text)
+    assert at is not None, f"{text} is no instant"
+    return at
+
+
 def _read(text: str) -> int | None:
     has_milliseconds = len(text) == _WITH_MILLISECONDS and text[4:20:3] == "--T::." and text[20:23].isdigit()
     if not (has_milliseconds and text[23] == "Z") and text[4::3] != "--T::Z":  # the forms of nearly every time

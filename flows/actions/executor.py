@@ -262,7 +262,7 @@ class ActionExecutor:
         """The digest of the version that the change brought into force; the default card has none."""
         if outcome.result is not Result.IN_FORCE or outcome.bank_response is None:
             return None
-        policy = self._tenancy.policies.of_tenant(row.tenant_id).find(outcome.bank_response["version"])
+        policy = self._tenancy.policies[row.tenant_id].find(outcome.bank_response["version"])
         return None if policy is None else policy_sha256(policy.body)
 
     async def _record(self, row: ActionRow, outcome: ExecutionOutcome) -> None:

@@ -150,7 +150,7 @@ def _renamed(tenant_id: str, test: Backtest) -> dict[str, Any]:
 
 
 def _policies(tenancy: Tenancy, tenant_id: str) -> Iterable[PolicyVersionRow]:
-    for each in tenancy.policies.of_tenant(tenant_id).all():
+    for each in tenancy.policies[tenant_id].all():
         yield PolicyVersionRow(
             tenant_id=tenant_id,
             program_id=each.program_id,
@@ -163,9 +163,9 @@ def _policies(tenancy: Tenancy, tenant_id: str) -> Iterable[PolicyVersionRow]:
 
 
 def _reports(tenancy: Tenancy, tenant_id: str) -> Iterable[ScorecardReportRow]:
-    cards = (each for each in tenancy.policies.of_tenant(tenant_id).all() if prefix_of(each.version) == SCORECARD)
+    cards = (each for each in tenancy.policies[tenant_id].all() if prefix_of(each.version) == SCORECARD)
     for card in cards:
-        for report in tenancy.scorecards.of_tenant(tenant_id).reports(card.version):
+        for report in tenancy.scorecards[tenant_id].reports(card.version):
             yield ScorecardReportRow(
                 tenant_id=tenant_id,
                 version=card.version,

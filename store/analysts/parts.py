@@ -215,7 +215,7 @@ SLACK_US: Final = DAY_US
 
 def days_in_force(tenancy: Tenancy) -> Days:
     """The retention that the policies of all tenants allow; another thread may extend the projections meanwhile."""
-    policies = (tenancy.policies.of_tenant(tenant.id).in_force(RETENTION) for tenant in tenancy.tenants.list_all())
+    policies = (tenancy.policies[tenant.id].in_force(RETENTION) for tenant in tenancy.tenants.list_all())
     return longest_of(each.body for each in policies if each is not None and isinstance(each.body, RetentionBody))
 
 

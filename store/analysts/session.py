@@ -18,11 +18,10 @@ import msgspec
 
 from clearhold.features.core.instants import SECOND_US, format_instant
 from clearhold.store.analysts.control_rows import control_tables
-from clearhold.store.analysts.part_merger import checksum
 from clearhold.store.analysts.parts import FILE as PARTS
 from clearhold.store.analysts.parts import FOLDER, Part, PartList, due_parts, parts_to_remove, quoted, read_parts
 from clearhold.store.analysts.questions import QUESTIONS
-from clearhold.store.analysts.tables import lake_tables
+from clearhold.store.analysts.tables import checksum, lake_tables
 from clearhold.store.analysts.views import ANALYST_FILE
 
 _FILES: Final = (

@@ -2,22 +2,37 @@
 
 A versioned thing has a row for each version: the table of versions is named after it, as ``transfer_versions``, and the
 view of the current rows has the plain name. Each omitted table has its reason beside it.
+
+A part is a Parquet file of a table. polars reads several in their order and streams them into one. It is loaded by the
+first merge, on the thread that merges: a start does not wait for it, and the thread that it computes on inherits the
+priority. It computes on one, since the cores are for scoring.
+
+Errors  ``OSError`` from a merge, after which nothing is left of the file; ``InterruptedError`` after ``interrupt``
 """
 
+import os
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
-from typing import Final, NamedTuple
+from importlib import import_module
+from pathlib import Path
+from threading import Event
+from typing import IO, Any, Final, NamedTuple, cast
 from zlib import crc32
 
+import duckdb
 import msgspec
+import pyarrow.parquet as pq
 
 from clearhold.features.bank.masking import NUMBER_IN_TEXT
+from clearhold.store.analysts.parts import quoted
 from clearhold.store.duck.database import TABLES
+from clearhold.store.durable_files import durable_file, durable_name
 from clearhold.store.redis_log.reader import SEQ_BITS
 from clearhold.store.tables import columns_of
 
 # ruff: noqa: S608 - statements are built from names of tables
+
 
 LEFT_OUT: Final[Mapping[str, str]] = {
     "alert_bodies": "what dispositions are proved with; the alert itself is there",
@@ -202,3 +217,78 @@ def _expression(source: str, name: str) -> str:
     if (source, name) in JSON_WRITTEN_FREELY:
         return f"""regexp_replace("{name}", '{_TEXT_WITH_NUMBER}', '\\1****"', 'g')"""
     return masked if (source, name) in WRITTEN_FREELY else f'"{name}"'
+
+
+ROWS_PER_GROUP: Final = 50_000
+_AT_ONCE: Final = 1 << 20
+_COPY: Final = """
+    COPY ({select}) TO '{path}'
+    (FORMAT parquet, COMPRESSION zstd, ROW_GROUP_SIZE {group}, USE_TMP_FILE false)
+"""
+
+
+def write_part(cursor: duckdb.DuckDBPyConnection, select: str, path: Path) -> int:
+    """Write the rows of a SELECT in its order; returns their number."""
+    with durable_name(path) as unfinished:
+        statement = _COPY.format(select=select, path=quoted(unfinished), group=ROWS_PER_GROUP)
+        (rows,) = cursor.execute(statement).fetchall()[0]
+    return int(rows)
+
+
+def checksum(path: Path) -> int:
+    """The CRC-32 of a whole file."""
+    total = 0
+    with path.open("rb") as file:
+        while piece := file.read(_AT_ONCE):
+            total = crc32(piece, total)
+    return total
+
+
+class PartMerger:
+    """One thread's, but for ``interrupt``."""
+
+    def __init__(self) -> None:
+        self._interrupted = Event()
+
+    def merge(self, parts: Sequence[Path], columns: Sequence[LakeColumn], path: Path) -> int:
+        """Write one file with these columns, null where a part of an older service lacks one; returns its rows."""
+        os.environ.setdefault("POLARS_MAX_THREADS", "1")
+        polars: Any = import_module("polars")
+        types = {
+            "BIGINT": polars.Int64,
+            "BOOLEAN": polars.Boolean,
+            "DOUBLE": polars.Float64,
+            "TIMESTAMP": polars.Datetime("us"),
+            "VARCHAR": polars.String,
+        }
+        with durable_file(path) as file:
+            try:
+                polars.scan_parquet(
+                    parts,
+                    schema={column.name: types[column.sql_type] for column in columns},
+                    missing_columns="insert",
+                    extra_columns="ignore",
+                    hive_partitioning=False,
+                ).sink_parquet(cast("IO[bytes]", _Sink(file, self._interrupted)), row_group_size=ROWS_PER_GROUP)
+            except polars.exceptions.PolarsError as error:
+                if self._interrupted.is_set():
+                    raise InterruptedError(f"Merging into {path} was interrupted.") from error
+                raise OSError(f"Parts cannot be merged into {path}: {error}") from error
+        return int(pq.read_metadata(path).num_rows)
+
+    def interrupt(self) -> None:
+        """From another thread: a merge ends with an error at its next write, and so does every later one."""
+        self._interrupted.set()
+
+
+class _Sink:
+    """What polars writes to. An error here is the only way to end a query of polars that has begun."""
+
+    def __init__(self, file: IO[bytes], interrupted: Event) -> None:
+        self._file, self._interrupted = file, interrupted
+        self.flush = file.flush
+
+    def write(self, data: bytes) -> int:
+        if self._interrupted.is_set():
+            raise InterruptedError
+        return self._file.write(data)

@@ -23,7 +23,6 @@ from msgspec.structs import replace
 
 from clearhold.features.core.instants import HOUR_US, SECOND_US, datetime_of
 from clearhold.store.analysts.control_rows import ControlRows, control_tables
-from clearhold.store.analysts.part_merger import PartMerger, checksum, write_part
 from clearhold.store.analysts.parts import (
     FOLDER,
     MOST_ROWS,
@@ -40,7 +39,7 @@ from clearhold.store.analysts.parts import (
     without_ended_days,
     write_parts,
 )
-from clearhold.store.analysts.tables import DAY, LakeTable, lake_tables
+from clearhold.store.analysts.tables import DAY, LakeTable, PartMerger, checksum, lake_tables, write_part
 from clearhold.store.analysts.views import analyst_sha256, make_analyst_file
 from clearhold.store.clock import Clock
 from clearhold.store.durable_files import UNFINISHED

@@ -222,22 +222,3 @@ def number_of(version: str) -> int:
     12
     """
     return int(version.rpartition("-v")[2])
-
-
-class Policies:
-    """The policies of every tenant."""
-
-    def __init__(self) -> None:
-        self._tenants: dict[str, TenantPolicies] = {}
-
-    def add_tenant(self, tenant_id: str, created_at: int) -> None:
-        self._tenants[tenant_id] = TenantPolicies(tenant_id, created_at)
-
-    def of_tenant(self, tenant_id: str) -> TenantPolicies:
-        return self._tenants[tenant_id]
-
-    def add(self, tenant_id: str, entry: PolicyCreatedEntry) -> None:
-        self._tenants[tenant_id].add(entry)
-
-    def activate(self, tenant_id: str, entry: PolicyActivatedEntry) -> None:
-        self._tenants[tenant_id].activate(entry)

@@ -24,7 +24,7 @@ from clearhold.features.core.errors import ConflictError, ErrorCode, NotFoundErr
 from clearhold.features.core.instants import format_instant
 from clearhold.features.core.log_entry import EntryKind, shard_of
 from clearhold.features.core.principal import Principal, Program
-from clearhold.features.policy.bodies import Body, PolicyVersion, prefix_of
+from clearhold.features.policy.bodies import Body, PolicyVersion
 from clearhold.features.policy.seeds import policy_id_of
 from clearhold.store.clock import Clock
 from clearhold.store.control.entries import (
@@ -38,7 +38,7 @@ from clearhold.store.control.entries import (
     TenantEntry,
     VersionInForceEntry,
 )
-from clearhold.store.control.policies import VERSION_KINDS, TenantPolicies, version_created
+from clearhold.store.control.policies import VERSION_KINDS, version_created
 from clearhold.store.control.tenancy import Tenancy
 from clearhold.store.ids import IdFactory, new_token
 from clearhold.store.keys.secrets import SecretBox, token_digest
@@ -105,10 +105,10 @@ class Registry:
             program = Program(id=program_id, tenant_id=tenant_id, slug=slug, created_at=created_at, **fields)
             secret = new_token(INGEST_SECRET_PREFIX)
             entry = ProgramEntry(**msgspec.structs.asdict(program), sealed_ingest_secret=self._box.seal(secret))
-            begins_with = [
-                self._to_program(program.id, EntryKind.PROGRAM, program),
-                *(self._to_program(program.id, EntryKind.POLICY, each) for each in self._first_policies(tenant_id)),
-            ]
+            begins_with = [self._to_program(program.id, EntryKind.PROGRAM, program)]
+            for policy, activated in self.tenancy.policies[tenant_id].activated(None):  # without seeds
+                first = policy_entry(policy, activated.action_id, from_start=True)
+                begins_with.append(self._to_program(program.id, EntryKind.POLICY, first))
             await self.write(tenant_id, ControlKind.PROGRAM, entry, begins_with)
             return program, secret
 
@@ -137,15 +137,10 @@ class Registry:
 
     def policies_by_place(self, tenant_id: str) -> Iterator[tuple[str, tuple[PolicyEntry, ...]]]:
         """The policies in force by activation, for the tenant's own state and for each of its programs."""
-        policies = self.tenancy.policies.of_tenant(tenant_id)
+        policies = self.tenancy.policies[tenant_id]
         for place in (tenant_id, *self.tenancy.programs.ids_of_tenant(tenant_id)):
             in_force = (*policies.activated(None), *policies.activated(place))
             yield place, tuple(policy_entry(policy, entry.action_id) for policy, entry in in_force)
-
-    def _first_policies(self, tenant_id: str) -> list[PolicyEntry]:
-        """The first policies of a new program: the tenant-wide versions in force, without seeds."""
-        in_force = self.tenancy.policies.of_tenant(tenant_id).activated(None)
-        return [policy_entry(policy, entry.action_id, from_start=True) for policy, entry in in_force]
 
     def _to_program(self, program_id: str, kind: EntryKind, body: msgspec.Struct) -> ToProgram:
         return ToProgram(shard_of(program_id, self._shards), kind, program_id, msgspec.json.encode(body))
@@ -258,12 +253,14 @@ class Versions:
         """
         tenant_id = principal.tenant_id
         async with self.writing(tenant_id, prefix) if version is None else self._registry.writing:
-            policies = self._policies.of_tenant(tenant_id)
+            policies = self._policies[tenant_id]
             known = policies.created_by(effect_id)
             if known is not None:
                 return known
-            if version is not None:
-                _check_next(policies, version)
+            if version is not None and policies.find(version) is not None:
+                raise ConflictError(VERSION_EXISTS, ErrorCode.POLICY_VERSION_EXISTS)
+            if version not in {None, policies.next_version(prefix)}:
+                raise ConflictError(NOT_NEXT.format(policies.next_version(prefix)), ErrorCode.POLICY_VERSION_NOT_NEXT)
             self.check_room(tenant_id, prefix)
             if check is not None:
                 check()
@@ -274,7 +271,7 @@ class Versions:
     ) -> PolicyVersion:
         """Append the next version, in force nowhere; for the holder of the lock."""
         tenant_id, by = principal.tenant_id, principal.operator
-        policies, at = self._policies.of_tenant(tenant_id), self._clock.now()
+        policies, at = self._policies[tenant_id], self._clock.now()
         version = policies.next_version(prefix)
         entry = version_created(tenant_id, version, body, program_id=program_id, at=at, by=by, effect_id=effect_id)
         await self._registry.write(tenant_id, VERSION_KINDS[prefix].entry, entry)
@@ -288,7 +285,7 @@ class Versions:
         Nothing is written when ``check`` raises.
         """
         async with self._registry.writing_settled(tenant_id, ControlKind.POLICY_ACTIVATED):
-            policies = self._policies.of_tenant(tenant_id)
+            policies = self._policies[tenant_id]
             if policies.was_activated_by(action_id):
                 return version
             policy = policies.read(version)
@@ -301,7 +298,7 @@ class Versions:
 
     def check_room(self, tenant_id: str, prefix: str) -> None:
         kind = VERSION_KINDS[prefix]
-        if kind.most is not None and self._policies.of_tenant(tenant_id).count(kind) >= kind.most:
+        if kind.most is not None and self._policies[tenant_id].count(kind) >= kind.most:
             raise ConflictError(kind.too_many, ErrorCode.TOO_MANY_POLICIES)
 
     def next_in_force(
@@ -310,7 +307,7 @@ class Versions:
         """The next version and its activation, for one entry. ``mark`` makes the id of the activation one of this
         write: an unconfirmed write may stand in the log under the same version, with other contents.
         """
-        version = self._policies.of_tenant(tenant_id).next_version(prefix)
+        version = self._policies[tenant_id].next_version(prefix)
         created = version_created(tenant_id, version, body, program_id=program_id, at=at, by=by)
         action_id = policy_id_of(tenant_id, f"{version}/{mark}")
         activated = PolicyActivatedEntry(version=version, action_id=action_id, at=at)
@@ -320,11 +317,3 @@ class Versions:
         """What brings such a version into force in its program, or in every program of the tenant."""
         entry = policy_entry(version.created, version.activated.action_id)
         return self._registry.to_places(entry, version.created.program_id)
-
-
-def _check_next(policies: TenantPolicies, version: str) -> None:
-    if policies.find(version) is not None:
-        raise ConflictError(VERSION_EXISTS, ErrorCode.POLICY_VERSION_EXISTS)
-    expected = policies.next_version(prefix_of(version))
-    if version != expected:
-        raise ConflictError(NOT_NEXT.format(expected), ErrorCode.POLICY_VERSION_NOT_NEXT)

@@ -19,7 +19,7 @@ from msgspec.structs import replace
 
 from clearhold.features.core.canonical import canonical, digest_of
 from clearhold.features.core.errors import ConflictError, ErrorCode, NotFoundError, StaleError
-from clearhold.features.core.instants import DAY_US, parse_instant
+from clearhold.features.core.instants import DAY_US, written_instant
 from clearhold.features.core.principal import Principal
 from clearhold.features.core.rules import MOST_DAYS, Backtest, Rule, RuleAction, RuleMode, RuleStatus, rule_hash
 from clearhold.features.policy.bodies import RULES, SHADOW, PolicyVersion, RulesBody
@@ -83,7 +83,7 @@ class RuleRegistry:
 
     def versions(self, principal: Principal) -> tuple[PolicyVersion, ...]:
         """The versions of the rules in force, past ones too, newest first."""
-        policies = self._policies.of_tenant(principal.tenant_id)
+        policies = self._policies[principal.tenant_id]
         return tuple(
             sorted(policies.of_principal(principal, RULES), key=lambda policy: number_of(policy.version), reverse=True)
         )
@@ -93,7 +93,7 @@ class RuleRegistry:
         logs = stored.rule.status is RuleStatus.ACTIVE and stored.rule.action is RuleAction.LOG
         if stored.counted_since is None or not (logs or stored.rule.status is RuleStatus.TESTING):
             return None
-        version = self._policies.of_tenant(principal.tenant_id).in_force(RULES if logs else SHADOW)
+        version = self._policies[principal.tenant_id].in_force(RULES if logs else SHADOW)
         assert version is not None, "the status says that a version has it"
         return CountedRule(RuleMode.LOG if logs else RuleMode.SHADOW, version.version, stored.counted_since)
 
@@ -197,7 +197,7 @@ class RuleRegistry:
 
     def active(self, tenant_id: str) -> tuple[Rule, ...]:
         """The rules in force, each in its form at the activation."""
-        version = self._policies.of_tenant(tenant_id).in_force(RULES)
+        version = self._policies[tenant_id].in_force(RULES)
         return () if version is None else rules_in(version)
 
     def in_force(self, tenant_id: str, rule_id: str) -> Rule | None:
@@ -266,9 +266,7 @@ class RuleRegistry:
 def valid_backtest(stored: StoredRule, at: int) -> Backtest | None:
     """The newest backtest of the rule in exactly this form that allows its activation at ``at``."""
     for backtest in stored.backtests:
-        tested_at = parse_instant(backtest.at)
-        assert tested_at is not None, "a backtest's instant was written by this service"
-        is_fresh = at - tested_at < BACKTEST_VALID_US
+        is_fresh = at - written_instant(backtest.at) < BACKTEST_VALID_US
         if is_fresh and backtest.days >= MOST_DAYS and backtest.rule_sha256 == stored.sha256:
             return backtest
     return None

@@ -166,13 +166,3 @@ class TenantScorecards:
     def shadow(self, program_id: str | None) -> str | None:
         """The version that runs in shadow for a program alone, or for the whole tenant."""
         return self._shadows.get(program_id)
-
-
-class Scorecards:
-    """The scorecards of every tenant."""
-
-    def __init__(self) -> None:
-        self._tenants: dict[str, TenantScorecards] = {}
-
-    def of_tenant(self, tenant_id: str) -> TenantScorecards:
-        return self._tenants.setdefault(tenant_id, TenantScorecards())

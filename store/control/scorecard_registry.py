@@ -51,7 +51,7 @@ class ScorecardRegistry:
 
     def all(self, principal: Principal) -> tuple[PolicyVersion, ...]:
         """The versions that the principal reaches, newest first, including those without a card."""
-        return self._policies.of_tenant(principal.tenant_id).of_principal(principal, SCORECARD)
+        return self._policies[principal.tenant_id].of_principal(principal, SCORECARD)
 
     def read(self, principal: Principal, version: str) -> PolicyVersion:
         """A version with a card."""
@@ -61,7 +61,7 @@ class ScorecardRegistry:
         raise NotFoundError(UNKNOWN_SCORECARD, ErrorCode.SCORECARD_NOT_FOUND)
 
     def of_tenant(self, principal: Principal) -> TenantScorecards:
-        return self._scorecards.of_tenant(principal.tenant_id)
+        return self._scorecards[principal.tenant_id]
 
     async def propose(
         self, principal: Principal, card: Scorecard, *, program_id: str | None, effect_id: str | None
@@ -158,7 +158,7 @@ class ScorecardRegistry:
 
     def champion(self, tenant_id: str, program_id: str | None) -> PolicyVersion | None:
         """The version with the card that scores a program, or all without a separate one; None for the default."""
-        policies = self._policies.of_tenant(tenant_id)
+        policies = self._policies[tenant_id]
         own = None if program_id is None else policies.in_force(SCORECARD, program_id)
         in_force = policies.in_force(SCORECARD) if own is None or follows_tenant(own) else own
         return None if in_force is None or card_in(in_force) is None else in_force
@@ -173,11 +173,11 @@ class ScorecardRegistry:
         """Whether a program follows the tenant, or else is scored by the default card."""
         if not by_tenant:
             return self.champion(tenant_id, program_id) is None
-        own = self._policies.of_tenant(tenant_id).in_force(SCORECARD, program_id)
+        own = self._policies[tenant_id].in_force(SCORECARD, program_id)
         return own is None or follows_tenant(own)
 
     def _check(self, tenant_id: str, policy: PolicyVersion, at: int, refusal: str) -> ScorecardReportEntry | None:
-        card, scorecards = card_in(policy), self._scorecards.of_tenant(tenant_id)
+        card, scorecards = card_in(policy), self._scorecards[tenant_id]
         by_tenant = follows_tenant(policy)
         if policy.active or (card is None and self._is_scored_so(tenant_id, policy.program_id, by_tenant=by_tenant)):
             raise ConflictError(IN_FORCE, ErrorCode.SCORECARD_IN_FORCE)

@@ -7,12 +7,13 @@ Entries are applied in log order, new and replayed ones alike. A further kind of
 Errors  ``ForbiddenError`` for a program of the tenant out of the principal's reach
 """
 
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from typing import Final, Generic, TypeVar
 
 import msgspec
 
-from clearhold.features.core.instants import parse_instant
+from clearhold.features.core.instants import written_instant
 from clearhold.features.core.principal import Principal, Program
 from clearhold.features.core.vocabulary import ProgramSource
 from clearhold.store.control.credentials import ApiKeys, BankKeys, IngestTargets, OperatorTokens, PersonTokens
@@ -40,8 +41,8 @@ from clearhold.store.control.entries import (
     WebhookEntry,
     WebhookSecretEntry,
 )
-from clearhold.store.control.policies import Policies
-from clearhold.store.control.rules import Rules, Scorecards
+from clearhold.store.control.policies import TenantPolicies
+from clearhold.store.control.rules import Rules, TenantScorecards
 from clearhold.store.control.webhooks import WebhookEndpoints
 from clearhold.store.keys.secrets import SecretBox
 
@@ -196,9 +197,9 @@ class Tenancy:
         self.ingest_targets = IngestTargets(box=box, shards=shards)
         self.keys = ApiKeys()
         self.bank_keys = BankKeys(box=box)
-        self.policies = Policies()
+        self.policies: dict[str, TenantPolicies] = {}  # by tenant, as the scorecards
         self.rules = Rules()
-        self.scorecards = Scorecards()
+        self.scorecards: dict[str, TenantScorecards] = defaultdict(TenantScorecards)
         self.webhooks = WebhookEndpoints(box=box)
         self._effects: set[str] = set()
         self._ends: dict[str, int] = {}
@@ -214,10 +215,10 @@ class Tenancy:
             ControlKind.API_KEY_REVOKED: _Projected(ApiKeyRevokedEntry, self.keys.revoke),
             ControlKind.BANK_KEY: _Projected(BankKeyEntry, self.bank_keys.put),
             ControlKind.BANK_KEY_REMOVED: _Projected(BankKeyRemovedEntry, self.bank_keys.remove),
-            ControlKind.POLICY: _Projected(PolicyCreatedEntry, self.policies.add),
+            ControlKind.POLICY: _Projected(PolicyCreatedEntry, self._add_policy),
             ControlKind.POLICY_ACTIVATED: _Projected(PolicyActivatedEntry, self._activate_policy),
             ControlKind.RULE: _Projected(RuleEntry, self._put_rule),
-            ControlKind.SCORECARD: _Projected(PolicyCreatedEntry, self.policies.add),
+            ControlKind.SCORECARD: _Projected(PolicyCreatedEntry, self._add_policy),
             ControlKind.SCORECARD_REPORT: _Projected(ScorecardReportEntry, self._add_report),
             ControlKind.CHALLENGER: _Projected(ChallengerEntry, self._put_challenger),
             ControlKind.WEBHOOK: _Projected(WebhookEntry, self.webhooks.add),
@@ -263,9 +264,7 @@ class Tenancy:
         if unconfirmed is not None:
             self.operator_tokens.remove(unconfirmed)
         self.operator_tokens.add(entry)
-        created_at = parse_instant(entry.created_at)
-        assert created_at is not None, "a tenant was created at an instant"
-        self.policies.add_tenant(entry.id, created_at)
+        self.policies[entry.id] = TenantPolicies(entry.id, written_instant(entry.created_at))
 
     def _add_program(self, _tenant_id: str, entry: ProgramEntry) -> None:
         unconfirmed = self.programs.add(entry)
@@ -277,20 +276,23 @@ class Tenancy:
         self.programs.put(program)
         self.ingest_targets.change(program)
 
+    def _add_policy(self, tenant_id: str, entry: PolicyCreatedEntry) -> None:
+        self.policies[tenant_id].add(entry)
+
     def _activate_policy(self, tenant_id: str, entry: PolicyActivatedEntry) -> None:
-        self.policies.activate(tenant_id, entry)
-        self.scorecards.of_tenant(tenant_id).note_activation(entry)
+        self.policies[tenant_id].activate(entry)
+        self.scorecards[tenant_id].note_activation(entry)
 
     def _add_report(self, tenant_id: str, entry: ScorecardReportEntry) -> None:
-        self.scorecards.of_tenant(tenant_id).add_report(entry)
+        self.scorecards[tenant_id].add_report(entry)
 
     def _put_challenger(self, tenant_id: str, entry: ChallengerEntry) -> None:
-        self.policies.add(tenant_id, entry.created)
-        self.policies.activate(tenant_id, entry.activated)
-        self.scorecards.of_tenant(tenant_id).put_challenger(entry)
+        self.policies[tenant_id].add(entry.created)
+        self.policies[tenant_id].activate(entry.activated)
+        self.scorecards[tenant_id].put_challenger(entry)
 
     def _put_rule(self, tenant_id: str, entry: RuleEntry) -> None:
         self.rules.of_tenant(tenant_id).put(entry)
         for version in entry.versions:
-            self.policies.add(tenant_id, version.created)
-            self.policies.activate(tenant_id, version.activated)
+            self.policies[tenant_id].add(version.created)
+            self.policies[tenant_id].activate(version.activated)

@@ -139,7 +139,7 @@ class WebhookRegistry:
         return self._box.seal(secret_of(random_bytes(SECRET_BYTES)))
 
     def _check_room(self, tenant_id: str) -> None:
-        if self._endpoints.enabled_count(tenant_id) >= MOST_ENDPOINTS:
+        if len(self._endpoints.enabled.get(tenant_id, ())) >= MOST_ENDPOINTS:
             raise ConflictError(TOO_MANY_ENDPOINTS, ErrorCode.TOO_MANY_WEBHOOKS)
 
 

@@ -13,7 +13,7 @@ import msgspec
 from msgspec.structs import asdict, replace
 
 from clearhold.features.core.errors import ErrorCode, ForbiddenError
-from clearhold.features.core.instants import parse_instant
+from clearhold.features.core.instants import written_instant
 from clearhold.features.core.principal import Principal, PrincipalKind
 from clearhold.features.webhooks.delivery import LISTENED_URL
 from clearhold.features.webhooks.payloads import EventType
@@ -62,8 +62,6 @@ class Endpoint(msgspec.Struct, frozen=True, kw_only=True):
 Enabled = Mapping[str, tuple[Endpoint, ...]]
 """The enabled endpoints by tenant; a tenant without one is absent."""
 
-_NONE: Final[Enabled] = {}
-
 
 class WebhookEndpoints:
     """Changed by the event loop alone. ``enabled`` may be read by any thread."""
@@ -71,12 +69,12 @@ class WebhookEndpoints:
     def __init__(self, *, box: SecretBox) -> None:
         self._box = box
         self._endpoints: dict[str, Endpoint] = {}
-        self.enabled: Enabled = _NONE
+        self.enabled: Enabled = {}
 
     def add(self, tenant_id: str, entry: WebhookEntry) -> None:
         fields = asdict(entry)
         secrets = (Credential(self._box.open(fields.pop("sealed_secret"))),)
-        enabled_at = _instant(entry.created_at)
+        enabled_at = written_instant(entry.created_at)
         self._put(Endpoint(**fields, tenant_id=tenant_id, enabled=True, enabled_at=enabled_at, secrets=secrets))
 
     def change(self, _tenant_id: str, entry: WebhookChangedEntry) -> None:
@@ -89,7 +87,7 @@ class WebhookEndpoints:
                 events=entry.events,
                 description=entry.description,
                 enabled=entry.enabled,
-                enabled_at=_instant(entry.changed_at) if is_new else endpoint.enabled_at,
+                enabled_at=written_instant(entry.changed_at) if is_new else endpoint.enabled_at,
             )
         )
 
@@ -114,9 +112,6 @@ class WebhookEndpoints:
         """The endpoints that the principal reaches, newest first, disabled ones too."""
         endpoints = [endpoint for endpoint in self._endpoints.values() if _is_reached(principal, endpoint)]
         return tuple(sorted(endpoints, key=lambda endpoint: (endpoint.created_at, endpoint.id), reverse=True))
-
-    def enabled_count(self, tenant_id: str) -> int:
-        return len(self.enabled.get(tenant_id, ()))
 
     def disabled_count(self) -> int:
         """Of all tenants, for the metrics."""
@@ -151,9 +146,3 @@ def _is_reached(principal: Principal, endpoint: Endpoint) -> bool:
     if endpoint.program_id is None:
         return principal.kind is not PrincipalKind.KEY
     return principal.reaches(endpoint.program_id)
-
-
-def _instant(text: str) -> int:
-    at = parse_instant(text)
-    assert at is not None, "an entry's instant was written by this service"
-    return at

@@ -157,7 +157,10 @@ class Inspection:
                 after, end = self._segments.shard(shard).last_offset, reader.tail(shard)
                 in_redis = reader.entries(shard, after, end, page=PAGE_ENTRIES)
                 self._hold_against_events(database, shard, upto, tail.counted(in_redis))
-                self._find_replaced(shard)
+                self.report.problems.extend(
+                    f"The log segment {path} is not the one that its successor names."
+                    for path in self._segments.shard(shard).replaced()
+                )
             self._say("lake", f"{lake}; {len(self._segments.tenants())} control streams")
             server = client.info("server")
             version = server.get("valkey_version", server["redis_version"])  # Valkey's redis_version is always 7.2.4
@@ -178,12 +181,6 @@ class Inspection:
                     self.report.problems.append(f"shard {shard}: the event at {entry.offset} has no row.")
                 elif stored[entry.offset] not in {None, crc32(entry.body)}:
                     self.report.problems.append(f"shard {shard}: the event at {entry.offset} is not the scored one.")
-
-    def _find_replaced(self, shard: int) -> None:
-        self.report.problems.extend(
-            f"The log segment {path} is not the one that its successor names."
-            for path in self._segments.shard(shard).replaced()
-        )
 
     def _say(self, label: str, text: str) -> None:
         self.report.lines.append((label, text))

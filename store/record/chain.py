@@ -11,7 +11,7 @@ Errors  ``StartupError`` when a file and the database or the log differ, or a fi
         the first seq
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import groupby
 from operator import attrgetter
 from pathlib import Path
@@ -23,7 +23,7 @@ import structlog
 from clearhold.features.core.canonical import Chain, link_hash
 from clearhold.features.core.log_entry import ChainFactRow
 from clearhold.store.errors import StartupError
-from clearhold.store.record.chain_file import ChainFile, ChainLine, RecordChainRow, chain_files, line_of
+from clearhold.store.record.chain_file import ChainFile, ChainLine, RecordChainRow, chain_files, cut_torn_line, line_of
 from clearhold.store.tables import row_builder, select_list
 
 # ruff: noqa: S608 - statements are built from constants; every value is a parameter
@@ -128,7 +128,9 @@ class ChainWriter:
 
     def settle(self, rows: Sequence[RecordChainRow]) -> None:
         """After the commit of the links: append them to their files, then move the heads."""
-        for key, of_chain in _by_chain(rows).items():
+        key_of = attrgetter("tenant_id", "chain")
+        for key, links in groupby(sorted(rows, key=key_of), key=key_of):
+            of_chain = list(links)
             ChainFile(self._folder, *key).append(of_chain)
             self._heads[key] = Head(of_chain[-1].seq + 1, of_chain[-1].hash)
 
@@ -150,11 +152,6 @@ def link_of(fact: ChainFactRow, head: Head) -> RecordChainRow:
     )
 
 
-def _by_chain(rows: Sequence[RecordChainRow]) -> Mapping[ChainKey, list[RecordChainRow]]:
-    key_of = attrgetter("tenant_id", "chain")
-    return {key: list(of_chain) for key, of_chain in groupby(sorted(rows, key=key_of), key=key_of)}
-
-
 def stored_heads(cursor: duckdb.DuckDBPyConnection) -> dict[ChainKey, Head]:
     """The end of each chain in the database; StartupError for one with holes."""
     heads = {}
@@ -170,7 +167,7 @@ def stored_heads(cursor: duckdb.DuckDBPyConnection) -> dict[ChainKey, Head]:
 
 def _complete(file: ChainFile, cursor: duckdb.DuckDBPyConnection, head: Head) -> None:
     """Compare the file with the database, and append the links that it lacks."""
-    file.cut_torn_line()
+    cut_torn_line(file.path)
     next_seq = compare(file, cursor, head, last_bytes=COMPARED_AT_START_BYTES)
     if next_seq < head.size:
         for page in links_of(cursor, (file.tenant_id, file.chain), next_seq, head.size):
@@ -223,7 +220,7 @@ class RebuildingChains(ChainWriter):
         self._places: dict[FactKey, _Place] = {}
         self._file_sizes: dict[ChainKey, int] = {}
         for file in chain_files(self._folder):
-            file.cut_torn_line()
+            cut_torn_line(file.path)
             head = EMPTY
             for _, line in file.lines():
                 head = self._take(file, line, head)

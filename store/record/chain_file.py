@@ -97,9 +97,6 @@ class ChainFile:
         """When this returns, the links survive a power cut."""
         append_durably(self.path, b"".join(map(line_of, rows)))
 
-    def cut_torn_line(self) -> None:
-        cut_torn_line(self.path)
-
     def lines(self, *, last_bytes: int | None = None) -> Iterator[tuple[bytes, ChainLine]]:
         """The lines in order; with ``last_bytes`` only those within that many bytes of the end."""
         if not self.path.exists():

@@ -9,7 +9,7 @@ Errors  ``InconsistentChainError`` when a chain contradicts an earlier checkpoin
 """
 
 import base64
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from operator import attrgetter
 from pathlib import Path
@@ -72,12 +72,7 @@ class CheckpointLog:
 
     def __init__(self, connection: duckdb.DuckDBPyConnection, folder: Path) -> None:
         self._connection, self._folder = connection, folder
-        self._newest: dict[str, int] = {}
-
-    @property
-    def newest(self) -> Mapping[str, int]:
-        """The time of the newest checkpoint of any tenant, by chain; a chain without one is absent."""
-        return self._newest
+        self.newest: dict[str, int] = {}  # the time of the newest checkpoint of any tenant, by chain
 
     def open(self) -> None:
         """Give the table and the files the same checkpoints."""
@@ -119,7 +114,7 @@ class CheckpointLog:
         return None if result is None else _ROW(result)
 
     def _note(self, row: RecordCheckpointRow) -> None:
-        self._newest[row.chain] = max(row.created_at, self._newest.get(row.chain, 0))
+        self.newest[row.chain] = max(row.created_at, self.newest.get(row.chain, 0))
 
     def _append_line(self, row: RecordCheckpointRow) -> None:
         line = CheckpointLine(
@@ -224,11 +219,8 @@ class RecordCheckpoints:
             self._signed(key, None)
 
     def _is_by_a_removed_key(self, note: str) -> bool:
-        removed = self._keys.removed_public_keys(KeyPurpose.CHECKPOINT)
-        if not removed:
-            return False
         try:
-            opened_note(note, removed)
+            opened_note(note, self._keys.removed_public_keys(KeyPurpose.CHECKPOINT))
         except NoteError:
             return False
         return True
@@ -253,10 +245,8 @@ class RecordCheckpoints:
         checkpoint = latest if latest is not None and seq < latest.size else self._signed(key, None)
         if seq >= checkpoint.size:
             raise NotFoundError(TOO_SHORT, ErrorCode.CHAIN_TOO_SHORT)
-        with self._lock, self._connection.cursor() as cursor:
-            tree = self._grown(cursor, key)
-            hashes = tree.path(seq, checkpoint.size, lambda tile: _hashes_of_tile(cursor, key, tile))
-        return InclusionProof(leaf_index=seq, hashes=tuple(hashes), checkpoint=checkpoint)
+        (hashes,) = self.paths(principal, checkpoint, [seq])
+        return InclusionProof(leaf_index=seq, hashes=hashes, checkpoint=checkpoint)
 
     def paths(
         self, principal: Principal, checkpoint: RecordCheckpointRow, seqs: Sequence[int]

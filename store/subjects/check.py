@@ -66,10 +66,6 @@ class _Subject(msgspec.Struct, frozen=True):
     type: str
     id: str
 
-    @property
-    def title(self) -> str:
-        return f"{self.type} {self.id}"
-
 
 class _AsOf(msgspec.Struct, frozen=True):
     offset: str
@@ -144,7 +140,7 @@ class SubjectCheck:
             if own is not None and (own.origin, own.size) == (kept.origin, kept.size) and own.root != kept.root:
                 raise BrokenExportError(f"{kept.origin} is not what the checkpoint that you kept says.")
         return SubjectResult(
-            subject=self._manifest.subject.title,
+            subject=f"{self._manifest.subject.type} {self._manifest.subject.id}",
             tenant=self._manifest.tenant,
             offset=self._manifest.as_of.offset,
             rows=sum(self._counts.values()),

@@ -182,7 +182,8 @@ class SubjectReader:
                     for lines in self._objects(reading):
                         yield ending.counted(BANK_OBJECTS, lines)
             yield ending.counted(POLICIES, self._cited_policies(principal, facts))
-            yield ending.counted(RECORD_CHECKPOINTS, [_checkpoint_line(row) for row in signed.values()])
+            rows = map(msgspec.structs.astuple, signed.values())
+            yield ending.counted(RECORD_CHECKPOINTS, [*map(_CHECKPOINT_LINES.line, rows)])
             for lines in self._links(reading, signed):
                 yield ending.counted(LINKS.name, lines)
             yield [ending.line()]
@@ -299,10 +300,6 @@ def _manifest(principal: Principal, subject: ExportSubject, facts: SubjectFacts,
         "tables": ORDER,
         "leftOut": LEFT_OUT,
     }
-
-
-def _checkpoint_line(row: RecordCheckpointRow) -> bytes:
-    return _CHECKPOINT_LINES.line(msgspec.structs.astuple(row))
 
 
 def _object_line(offset: int, entry: LogEntry | None) -> bytes:

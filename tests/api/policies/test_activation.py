@@ -291,7 +291,7 @@ def test_given_policies_when_the_control_streams_are_read_back_then_they_are_the
 
     streams = list(api.reader.control())
     lake = list(api.segments.read_control(tenant["id"], 0))
-    reloaded = api.reloaded_registry().tenancy.policies.of_tenant(tenant["id"]).all()
+    reloaded = api.reloaded_registry().tenancy.policies[tenant["id"]].all()
 
     assert [(each.version, each.active) for each in reloaded] == [
         (name, shown["active"]) for name, shown in before.items()

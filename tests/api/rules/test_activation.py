@@ -282,12 +282,10 @@ def test_given_rules_when_the_control_streams_are_read_back_then_rules_backtests
     tenant_id = rules.tenant["id"]
     assert after.rules.of_tenant(tenant_id).all() == before.rules.of_tenant(tenant_id).all()
     for policies in (before.policies, after.policies):
-        of_rules = [
-            each for each in policies.of_tenant(tenant_id).all() if each.version.startswith(("rules", "shadow"))
-        ]
+        of_rules = [each for each in policies[tenant_id].all() if each.version.startswith(("rules", "shadow"))]
         assert {each.version for each in of_rules if each.active} == {"rules-v3", "shadow-v5"}
         assert len(of_rules) == 3 + 1
-    assert after.policies.of_tenant(tenant_id).all() == before.policies.of_tenant(tenant_id).all()
+    assert after.policies[tenant_id].all() == before.policies[tenant_id].all()
     lake = [entry[1:] for entry in api.segments.read_control(tenant_id, 0)]
     assert lake == [entry[1:] for entry in api.reader.control() if entry[0] == tenant_id]
 

@@ -36,7 +36,7 @@ def assert_as_reloaded(rules: RuleCalls) -> None:
     """What is in memory is what the next process would find in the log."""
     tenant_id, after = rules.tenant["id"], rules.api.reloaded_registry().tenancy
     before = rules.api.registry.tenancy
-    assert before.policies.of_tenant(tenant_id).all() == after.policies.of_tenant(tenant_id).all()
+    assert before.policies[tenant_id].all() == after.policies[tenant_id].all()
     assert before.rules.of_tenant(tenant_id).all() == after.rules.of_tenant(tenant_id).all()
 
 
@@ -87,7 +87,7 @@ def test_given_an_activation_that_stands_in_the_log_twice_then_its_version_is_in
     assert swept(rules, action_id)["status"] == "executed"
 
     for registry in (api.registry, api.reloaded_registry()):
-        version = registry.tenancy.policies.of_tenant(rules.tenant["id"]).in_force("rules")
+        version = registry.tenancy.policies[rules.tenant["id"]].in_force("rules")
         assert version is not None
         assert (version.version, version.active) == ("rules-v1", True)
 
@@ -108,6 +108,6 @@ def test_given_writes_of_one_version_that_nobody_heard_of_when_the_first_is_trie
 
     assert rules.of_program(program["id"], "shadow") == ("shadow-v2", [])
     for registry in (api.registry, api.reloaded_registry()):
-        version = registry.tenancy.policies.of_tenant(rules.tenant["id"]).in_force("shadow")
+        version = registry.tenancy.policies[rules.tenant["id"]].in_force("shadow")
         assert version is not None
         assert (version.version, version.active, rules_in(version)) == ("shadow-v2", True, ())

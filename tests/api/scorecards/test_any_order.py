@@ -22,7 +22,7 @@ def shown(registry: Registry, cards: ScorecardCalls, program_id: str) -> tuple[s
     """The versions of the champion and the challenger of a program, as the control stream has them."""
     tenant_id = cards.tenant["id"]
     champion = ScorecardRegistry(registry, clock=cards.api.clock).champion(tenant_id, program_id)
-    scorecards = registry.tenancy.scorecards.of_tenant(tenant_id)
+    scorecards = registry.tenancy.scorecards[tenant_id]
     challenger = scorecards.shadow(program_id) or scorecards.shadow(None)
     if challenger is not None and champion is not None and challenger == champion.version:
         challenger = None

@@ -244,7 +244,7 @@ def test_given_shadows_of_tenant_and_program_when_they_end_then_the_programs_giv
     entries = api.stored()
     assert cards.send("DELETE", "/scorecard-v1/shadow").status_code == 200
     assert api.stored() == entries
-    assert api.reloaded_registry().tenancy.scorecards.of_tenant(cards.tenant["id"]).shadow(None) is None
+    assert api.reloaded_registry().tenancy.scorecards[cards.tenant["id"]].shadow(None) is None
     cards.send("POST", "/scorecard-v1/shadow")
     assert cards.of_program(program["id"])[1] == "trs-v1+scorecard-v1"
 
@@ -277,5 +277,5 @@ def test_given_all_that_was_written_when_the_log_is_read_again_then_it_is_the_sa
     again = api.reloaded_registry().tenancy
 
     tenant_id = cards.tenant["id"]
-    assert again.policies.of_tenant(tenant_id).all() == before.policies.of_tenant(tenant_id).all()
-    assert vars(again.scorecards.of_tenant(tenant_id)) == vars(before.scorecards.of_tenant(tenant_id))
+    assert again.policies[tenant_id].all() == before.policies[tenant_id].all()
+    assert vars(again.scorecards[tenant_id]) == vars(before.scorecards[tenant_id])

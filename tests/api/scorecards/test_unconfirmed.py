@@ -25,7 +25,7 @@ def in_force(cards: ScorecardCalls, program: dict[str, Any]) -> tuple[str, list[
     """What scores in the program, and what is shown to: by this process and by the next one."""
     tenant_id = cards.tenant["id"]
     shown = [
-        [each.version for each in registry.tenancy.policies.of_tenant(tenant_id).all() if each.active]
+        [each.version for each in registry.tenancy.policies[tenant_id].all() if each.active]
         for registry in (cards.api.registry, cards.api.reloaded_registry())
     ]
     return cards.of_program(program["id"])[0], [
@@ -58,7 +58,7 @@ def test_given_a_card_that_nobody_heard_of_when_the_service_starts_again_then_it
         assert cards.propose(Idempotency_Key="once").status_code == 503
     other = cards.propose(a_card(points=25)).json()
 
-    policies = api.reloaded_registry().tenancy.policies.of_tenant(cards.tenant["id"])
+    policies = api.reloaded_registry().tenancy.policies[cards.tenant["id"]]
     again = cards.propose(Idempotency_Key="once").json()
 
     assert (again["version"], again["name"]) == ("scorecard-v1", a_card().name)

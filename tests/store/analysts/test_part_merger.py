@@ -9,8 +9,7 @@ import duckdb
 import pyarrow.parquet as pq
 import pytest
 
-from clearhold.store.analysts.part_merger import ROWS_PER_GROUP, PartMerger, write_part
-from clearhold.store.analysts.tables import LakeTable, lake_tables
+from clearhold.store.analysts.tables import ROWS_PER_GROUP, LakeTable, PartMerger, lake_tables, write_part
 
 # ruff: noqa: S608 - statements are put together from the names of our own tables
 PARTS: Final = 3
@@ -124,7 +123,7 @@ def test_given_a_service_then_polars_is_loaded_by_its_first_merge_and_computes_o
 import os, sys
 from pathlib import Path
 import clearhold.api.app
-from clearhold.store.analysts.part_merger import PartMerger
+from clearhold.store.analysts.tables import PartMerger
 from tests.store.analysts.test_part_merger import LABELS
 assert "polars" not in sys.modules
 before = set(os.listdir("/proc/self/task"))
