@@ -10,8 +10,7 @@ from typing import Any, Final
 import msgspec
 
 from clearhold.features.bank.masking import masked_prose, masked_text
-from clearhold.features.core.instants import parse_instant
-from clearhold.features.core.rules import Backtest
+from clearhold.features.core.instants import written_instant
 from clearhold.features.policy.bodies import SCORECARD, prefix_of
 from clearhold.store.analysts.tables import LakeColumn, LakeTable
 from clearhold.store.control.tenancy import Tenancy
@@ -115,7 +114,7 @@ def control_rows(tenancy: Tenancy) -> ControlRows:
     """All rows at present; another thread may extend the projections meanwhile."""
     rows: dict[str, list[msgspec.Struct]] = {name: [] for name, _ in _TABLES}
     for tenant in tenancy.tenants.list_all():
-        name, created_at = masked_prose(tenant.name), parse_instant(tenant.created_at) or 0
+        name, created_at = masked_prose(tenant.name), written_instant(tenant.created_at)
         rows["tenants"].append(TenantRow(tenant.id, tenant.slug, name, created_at))
         rows["policy_versions"] += _policies(tenancy, tenant.id)
         rows["scorecard_reports"] += _reports(tenancy, tenant.id)
@@ -136,17 +135,11 @@ def control_rows(tenancy: Tenancy) -> ControlRows:
                     body=_json(rule),
                 )
             )
-            rows["rule_backtests"] += (
-                msgspec.convert(msgspec.structs.asdict(test) | _renamed(tenant.id, test), RuleBacktestRow)
-                for test in stored.backtests
-            )
+            for test in stored.backtests:
+                at, overlap = written_instant(test.at), test.overlap_with_existing_alerts
+                others = {"tenant_id": tenant.id, "tested_at": at, "overlap_with_alerts": overlap, "body": _json(test)}
+                rows["rule_backtests"].append(msgspec.convert(msgspec.structs.asdict(test) | others, RuleBacktestRow))
     return rows
-
-
-def _renamed(tenant_id: str, test: Backtest) -> dict[str, Any]:
-    """The columns of a backtest that are not its fields."""
-    at, overlap = parse_instant(test.at) or 0, test.overlap_with_existing_alerts
-    return {"tenant_id": tenant_id, "tested_at": at, "overlap_with_alerts": overlap, "body": _json(test)}
 
 
 def _policies(tenancy: Tenancy, tenant_id: str) -> Iterable[PolicyVersionRow]:
@@ -157,7 +150,7 @@ def _policies(tenancy: Tenancy, tenant_id: str) -> Iterable[PolicyVersionRow]:
             id=each.id,
             version=each.version,
             active=each.active,
-            created_at=parse_instant(each.created_at) or 0,
+            created_at=written_instant(each.created_at),
             body=_json(each.body),
         )
 
