@@ -33,8 +33,7 @@ from clearhold.store.duck.alerts import EntryResults
 from clearhold.store.duck.inputs import Preflights
 from clearhold.store.duck.webhooks import StoredDelivery
 from clearhold.store.ids import IdFactory
-from clearhold.store.keys.secrets import SecretBox
-from clearhold.store.keys.signing_keys import SigningKeys
+from clearhold.store.keys import SecretBox, SigningKeys
 from clearhold.store.lake.log_segments import ControlCopy, LogSegments, RawEvents
 from clearhold.store.record.checkpoints import CheckpointLog, RecordCheckpoints
 from clearhold.store.record.reading import LastVerifications

@@ -21,8 +21,7 @@ from clearhold.store.duck.database import open_database
 from clearhold.store.errors import StartupError
 from clearhold.store.ids import new_id
 from clearhold.store.joining.joining import join_log, open_signing_keys
-from clearhold.store.keys.secrets import SecretBox, UnsealError
-from clearhold.store.keys.signing_keys import SigningKeys
+from clearhold.store.keys import SecretBox, SigningKeys, UnsealError
 from clearhold.store.lake.log_segments import ControlCopy, LogSegments
 from clearhold.store.record.checkpoints import CheckpointLog, RecordCheckpoints
 from clearhold.store.record.reading import LastVerifications

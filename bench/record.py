@@ -25,8 +25,7 @@ from clearhold.features.core.principal import Principal, PrincipalKind
 from clearhold.flows.scorer.scoring import GC_THRESHOLDS
 from clearhold.store.clock import SystemClock
 from clearhold.store.duck.database import BatchWriter, open_database
-from clearhold.store.keys.secrets import SecretBox
-from clearhold.store.keys.signing_keys import KeyPurpose, SigningKeys
+from clearhold.store.keys import KeyPurpose, SecretBox, SigningKeys
 from clearhold.store.record.chain import ChainWriter
 from clearhold.store.record.checkpoints import CheckpointLog, RecordCheckpoints
 from clearhold.store.record.export_check import ExportCheck

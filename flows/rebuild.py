@@ -27,7 +27,7 @@ from clearhold.store.duck.database import BatchWriter, committed_offsets, open_d
 from clearhold.store.durable_files import fsync_folder
 from clearhold.store.errors import StartupError
 from clearhold.store.joining.agreement import AcceptedLosses, keep_lost_rows, mark_database
-from clearhold.store.keys.signing_keys import SigningKeys
+from clearhold.store.keys import SigningKeys
 from clearhold.store.lake.log_segments import LogSegments
 from clearhold.store.record.chain import ChainWriter, RebuildingChains
 from clearhold.store.record.checkpoints import CheckpointLog

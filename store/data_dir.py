@@ -16,7 +16,7 @@ import msgspec
 from clearhold.store.durable_files import UNFINISHED, durable_file
 from clearhold.store.errors import StartupError
 from clearhold.store.ids import new_id
-from clearhold.store.keys.secrets import MASTER_KEY_BYTES, new_master_key
+from clearhold.store.keys import MASTER_KEY_BYTES
 
 DEFAULT_SHARDS: Final = 16
 MAX_SHARDS: Final = 1_024
@@ -173,7 +173,8 @@ def _read_or_create_layout(path: Path, shards: int, master_key_path: Path) -> La
         raise StartupError(f"A data directory has 1 to {MAX_SHARDS} shards, not {shards}.")
 
     def created() -> bytes:
-        key = _checked_key(_read_or_create(master_key_path, new_master_key), master_key_path)
+        key = _read_or_create(master_key_path, lambda: os.urandom(MASTER_KEY_BYTES))
+        _checked_key(key, master_key_path)
         layout = Layout(version=LAYOUT_VERSION, log_id=new_id(), shards=shards, master_key_sha256=_digest(key))
         return msgspec.json.encode(layout) + b"\n"
 

@@ -18,7 +18,7 @@ import redis.asyncio
 from redis.exceptions import RedisError
 
 from clearhold.features.core.errors import UnavailableError
-from clearhold.store.keys.secrets import SecretBox
+from clearhold.store.keys import SecretBox
 from clearhold.store.redis_log.connect import RedisMemory
 
 LEASE_MS: Final = 60_000

@@ -17,8 +17,7 @@ from typer.testing import CliRunner
 from clearhold.api.cli.main import app
 from clearhold.features.core.canonical import Chain, canonical, link_hash
 from clearhold.store.duck.database import open_database
-from clearhold.store.keys.secrets import SecretBox
-from clearhold.store.keys.signing_keys import ANNOUNCED_FOR_US, KeyPurpose, SigningKeys
+from clearhold.store.keys import ANNOUNCED_FOR_US, KeyPurpose, SecretBox, SigningKeys
 from clearhold.store.record.checkpoints import CheckpointLog, RecordCheckpoints
 from clearhold.store.record.reading import RecordFilter, RecordReader
 from tests.support.clock import FrozenClock

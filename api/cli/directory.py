@@ -30,8 +30,7 @@ from clearhold.store.errors import StartupError
 from clearhold.store.joining.agreement import LogInRedis, check_redis, has_history_in
 from clearhold.store.joining.inspection import Inspection, Report
 from clearhold.store.joining.joining import Joining, name_of
-from clearhold.store.keys.secrets import SecretBox
-from clearhold.store.keys.signing_keys import SigningKeys
+from clearhold.store.keys import SecretBox, SigningKeys
 from clearhold.store.lake.log_segments import LogSegments
 from clearhold.store.lake.segment_files import DamagedSegmentError
 from clearhold.store.redis_log.connect import EmbeddedRedis, check_external, connect_sync, redis_target

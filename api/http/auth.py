@@ -39,7 +39,7 @@ from clearhold.store.clock import Clock
 from clearhold.store.control.credentials import KeyUsage, PersonToken, StoredKey
 from clearhold.store.control.entries import Tenant
 from clearhold.store.control.tenancy import Tenancy
-from clearhold.store.keys.secrets import token_digest
+from clearhold.store.keys import token_digest
 
 MISSING_BEARER: Final = "The bearer token is missing. Send it as Authorization: Bearer TOKEN; no other header is read."
 UNREADABLE_BEARER: Final = "The bearer token is not readable. Send one header, as Authorization: Bearer TOKEN."

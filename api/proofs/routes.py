@@ -37,7 +37,7 @@ from clearhold.features.core.instants import SECOND_US
 from clearhold.features.core.principal import KeyScope, Principal
 from clearhold.features.core.vocabulary import ActorType
 from clearhold.features.shard.questions import ReadScores
-from clearhold.store.keys.signing_keys import KeyPurpose
+from clearhold.store.keys import KeyPurpose
 
 UNSCORED: Final = "This actor has no score yet, so there is nothing to prove."
 

@@ -24,7 +24,7 @@ from jwt import InvalidTokenError, PyJWS
 from clearhold.api.http.fields import BankId
 from clearhold.features.core.principal import Simulated
 from clearhold.features.core.vocabulary import Band, about
-from clearhold.store.keys.signing_keys import SigningKey
+from clearhold.store.keys import SigningKey
 
 
 class ProofSubject(StrEnum):

@@ -26,7 +26,7 @@ from clearhold.features.core.errors import ErrorCode
 from clearhold.features.core.instants import format_instant
 from clearhold.features.core.principal import Principal
 from clearhold.features.core.vocabulary import about
-from clearhold.store.keys.signing_keys import KeyPurpose, KeyState, SigningKey, SigningKeys
+from clearhold.store.keys import KeyPurpose, KeyState, SigningKey, SigningKeys
 
 
 class NewSigningKey(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -30,7 +30,7 @@ from clearhold.store.control.entries import (
 from clearhold.store.control.registry import INGEST_SECRET_PREFIX, OPERATOR_TOKEN_PREFIX, Registry
 from clearhold.store.control.tenancy import UNKNOWN_PROGRAM
 from clearhold.store.ids import IdFactory, new_token
-from clearhold.store.keys.secrets import SecretBox, token_digest
+from clearhold.store.keys import SecretBox, token_digest
 
 KEY_PREFIX_LENGTH: Final = 12  # characters of an API key's secret that the key list shows
 

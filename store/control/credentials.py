@@ -31,7 +31,7 @@ from clearhold.store.control.entries import (
     TenantEntry,
     TokenEntry,
 )
-from clearhold.store.keys.secrets import SecretBox, token_digest
+from clearhold.store.keys import SecretBox, token_digest
 
 
 class Credential(msgspec.Struct, frozen=True, gc=False):

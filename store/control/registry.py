@@ -41,7 +41,7 @@ from clearhold.store.control.entries import (
 from clearhold.store.control.policies import VERSION_KINDS, version_created
 from clearhold.store.control.tenancy import Tenancy
 from clearhold.store.ids import IdFactory, new_token
-from clearhold.store.keys.secrets import SecretBox, token_digest
+from clearhold.store.keys import SecretBox, token_digest
 from clearhold.store.redis_log.appender import MAX_WRITE_BYTES, UNAVAILABLE, LogAppender, ToProgram
 
 OPERATOR_TOKEN_PREFIX: Final = "op_"  # noqa: S105 - a prefix that shows the kind of token

@@ -44,7 +44,7 @@ from clearhold.store.control.entries import (
 from clearhold.store.control.policies import TenantPolicies
 from clearhold.store.control.rules import Rules, TenantScorecards
 from clearhold.store.control.webhooks import WebhookEndpoints
-from clearhold.store.keys.secrets import SecretBox
+from clearhold.store.keys import SecretBox
 
 UNKNOWN_PROGRAM: Final = "Unknown program on this tenant. GET /api/programs lists them."
 

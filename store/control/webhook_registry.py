@@ -19,7 +19,7 @@ from clearhold.store.control.entries import ControlKind, WebhookChangedEntry, We
 from clearhold.store.control.registry import Registry
 from clearhold.store.control.webhooks import Endpoint
 from clearhold.store.ids import IdFactory, random_bytes
-from clearhold.store.keys.secrets import SecretBox
+from clearhold.store.keys import SecretBox
 
 MOST_ENDPOINTS: Final = 100
 """The most enabled endpoints of a tenant: every event is written once for each."""

@@ -19,7 +19,7 @@ from clearhold.features.webhooks.delivery import LISTENED_URL
 from clearhold.features.webhooks.payloads import EventType
 from clearhold.store.control.credentials import Credential
 from clearhold.store.control.entries import WebhookChangedEntry, WebhookEntry, WebhookSecretEntry
-from clearhold.store.keys.secrets import SecretBox
+from clearhold.store.keys import SecretBox
 
 OPERATORS_ONLY: Final = (
     "A webhook endpoint of the whole tenant needs the tenant's operator token; an API key has endpoints of programs."

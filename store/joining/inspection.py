@@ -32,7 +32,7 @@ from clearhold.store.joining.agreement import (
     sentence_of,
     shard_ends,
 )
-from clearhold.store.keys.signing_keys import SigningKeys
+from clearhold.store.keys import SigningKeys
 from clearhold.store.lake.log_segments import LogSegments
 from clearhold.store.lake.segment_files import DamagedSegmentError
 from clearhold.store.record.chain import EMPTY, compare, stored_heads

@@ -42,8 +42,7 @@ from clearhold.store.joining.agreement import (
     sentence_of,
     shard_ends,
 )
-from clearhold.store.keys.secrets import SecretBox
-from clearhold.store.keys.signing_keys import KeyPurpose, SigningKeys
+from clearhold.store.keys import KeyPurpose, SecretBox, SigningKeys
 from clearhold.store.lake.log_segments import ControlCopy, LogSegments
 from clearhold.store.record.checkpoints import CheckpointLog
 from clearhold.store.record.signed_trees import NoteError, opened_note

@@ -27,7 +27,7 @@ from clearhold.features.core.instants import MINUTE_US
 from clearhold.features.core.principal import Principal
 from clearhold.store.clock import Clock
 from clearhold.store.errors import StartupError
-from clearhold.store.keys.signing_keys import KeyPurpose, SigningKeys
+from clearhold.store.keys import KeyPurpose, SigningKeys
 from clearhold.store.record.chain import ChainKey
 from clearhold.store.record.chain_file import RecordCheckpointRow, append_durably, cut_torn_line
 from clearhold.store.record.signed_trees import TILE_LEAVES, Checkpoint, MerkleTree, NoteError, opened_note, signed_note

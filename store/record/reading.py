@@ -17,7 +17,7 @@ import msgspec
 from clearhold.features.core.canonical import KIND_OF_CHAIN, Chain, LineKind, digest_of, link_hash, record_line
 from clearhold.features.core.principal import Principal
 from clearhold.store.clock import Clock
-from clearhold.store.keys.signing_keys import KeyPurpose, SigningKeys
+from clearhold.store.keys import KeyPurpose, SigningKeys
 from clearhold.store.record.chain import BareLink, ChainKey, bare_links_of
 from clearhold.store.record.checkpoints import CheckpointLog
 from clearhold.store.record.signed_trees import Checkpoint, MerkleTree, NoteError, opened_note

@@ -18,7 +18,7 @@ from clearhold.store.idempotency import (
     StoredAnswer,
     key_of,
 )
-from clearhold.store.keys.secrets import SecretBox
+from clearhold.store.keys import SecretBox
 from clearhold.store.redis_log.connect import EmbeddedRedis, RedisMemory, connect_async
 
 pytestmark = [pytest.mark.anyio, pytest.mark.usefixtures("log_redis")]

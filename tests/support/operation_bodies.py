@@ -3,7 +3,7 @@
 from typing import Any
 
 from clearhold.api.policies.routes import ACTIVATION, NEW_POLICY
-from clearhold.store.keys.signing_keys import ANNOUNCED_FOR_US
+from clearhold.store.keys import ANNOUNCED_FOR_US
 from tests.support.callers import TRANSFER, WEBHOOK_URL, Ids, World
 
 

@@ -32,8 +32,7 @@ from clearhold.store.control.registry import Registry
 from clearhold.store.control.webhook_registry import WebhookRegistry
 from clearhold.store.duck.database import BatchWriter, open_database
 from clearhold.store.duck.inputs import idempotent_ids
-from clearhold.store.keys.secrets import SecretBox
-from clearhold.store.keys.signing_keys import KeyPurpose, SigningKeys
+from clearhold.store.keys import KeyPurpose, SecretBox, SigningKeys
 from clearhold.store.lake.log_segments import ControlCopy, LogSegments
 from clearhold.store.record.chain import ChainWriter
 from clearhold.store.redis_log.appender import LogAppender

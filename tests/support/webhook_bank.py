@@ -32,7 +32,7 @@ from clearhold.store.control.registry import Registry
 from clearhold.store.control.webhooks import Endpoint
 from clearhold.store.duck.database import BatchWriter, open_database
 from clearhold.store.duck.webhooks import StoredDelivery, WebhookDeliveries
-from clearhold.store.keys.secrets import SecretBox
+from clearhold.store.keys import SecretBox
 from clearhold.store.redis_log.appender import LogAppender
 from clearhold.store.redis_log.connect import connect_async
 from clearhold.store.tables import RowTables, row_tables

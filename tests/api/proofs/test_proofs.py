@@ -8,7 +8,7 @@ from uuid import UUID
 import pytest
 
 from clearhold.features.core.instants import DAY_US, SECOND_US
-from clearhold.store.keys.signing_keys import KeyPurpose
+from clearhold.store.keys import KeyPurpose
 from clearhold.store.redis_log.connect import EmbeddedRedis
 from tests.support.alerting import deliver, outgoing, party
 from tests.support.proof_tokens import parts_of

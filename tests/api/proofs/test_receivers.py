@@ -18,7 +18,7 @@ from joserfc.errors import JoseError, SecurityWarning, UnsupportedAlgorithmError
 from joserfc.jwk import KeySet
 from msgspec import json
 
-from clearhold.store.keys.signing_keys import KeyPurpose
+from clearhold.store.keys import KeyPurpose
 from tests.support.alerting import party
 from tests.support.npm_packages import npm_installed
 from tests.support.proof_tokens import parts_of

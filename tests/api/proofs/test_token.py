@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from clearhold.api.proofs.token import MOST_CHARACTERS, Checked, Fault, ProofClaims, checked_token, signed_token
 from clearhold.features.core.vocabulary import Band
-from clearhold.store.keys.signing_keys import KeyPurpose, SigningKey
+from clearhold.store.keys import KeyPurpose, SigningKey
 from tests.support.proof_tokens import (
     TYPE,
     base64url,

@@ -16,7 +16,7 @@ from clearhold.features.core.principal import Program
 from clearhold.features.core.vocabulary import ProgramSource
 from clearhold.store.control.credential_registry import CredentialRegistry
 from clearhold.store.control.registry import Registry
-from clearhold.store.keys.secrets import SecretBox
+from clearhold.store.keys import SecretBox
 from clearhold.store.redis_log.appender import LogAppender
 from clearhold.store.redis_log.connect import EmbeddedRedis, connect_async
 from clearhold.store.redis_log.reader import LogReader, control_key

@@ -10,8 +10,7 @@ from clearhold.features.core.canonical import Chain
 from clearhold.store.data_dir import DataDir
 from clearhold.store.errors import StartupError
 from clearhold.store.joining.joining import open_signing_keys
-from clearhold.store.keys.secrets import SecretBox
-from clearhold.store.keys.signing_keys import ANNOUNCED_FOR_US, KeyPurpose, KeyState, SigningKeys
+from clearhold.store.keys import ANNOUNCED_FOR_US, KeyPurpose, KeyState, SecretBox, SigningKeys
 from clearhold.store.record.checkpoints import CheckpointLog, RecordCheckpoints
 from tests.support.clock import FrozenClock
 from tests.support.principals import an_operator

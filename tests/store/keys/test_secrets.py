@@ -1,13 +1,14 @@
 """Secrets open only with their own key, and only unchanged."""
 
 import hashlib
+import os
 from collections.abc import Callable
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clearhold.store.keys.secrets import SecretBox, UnsealError, new_master_key, token_digest
+from clearhold.store.keys import MASTER_KEY_BYTES, SecretBox, UnsealError, token_digest
 
 KEY = bytes(range(32))
 
@@ -30,7 +31,7 @@ def test_given_another_key_then_it_does_not_open() -> None:
     sealed = SecretBox(KEY).seal("whsec_abc")
 
     with pytest.raises(UnsealError):
-        SecretBox(new_master_key()).open(sealed)
+        SecretBox(os.urandom(MASTER_KEY_BYTES)).open(sealed)
 
 
 @pytest.mark.parametrize(

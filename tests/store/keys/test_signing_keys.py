@@ -14,8 +14,7 @@ from msgspec import json
 from clearhold.features.core.errors import ConflictError, NotFoundError
 from clearhold.features.core.instants import DAY_US, HOUR_US, MINUTE_US
 from clearhold.store.errors import StartupError
-from clearhold.store.keys.secrets import SecretBox
-from clearhold.store.keys.signing_keys import KeyPurpose, KeyState, SigningKeys, thumbprint
+from clearhold.store.keys import KeyPurpose, KeyState, SecretBox, SigningKeys, thumbprint
 from tests.support.clock import FrozenClock
 
 BOX = SecretBox(bytes(32))

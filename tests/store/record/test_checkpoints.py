@@ -11,8 +11,7 @@ from clearhold.features.core.canonical import Chain
 from clearhold.features.core.errors import ForbiddenError, NotFoundError
 from clearhold.features.core.instants import HOUR_US
 from clearhold.store.errors import StartupError
-from clearhold.store.keys.secrets import SecretBox
-from clearhold.store.keys.signing_keys import KeyPurpose, SigningKeys
+from clearhold.store.keys import KeyPurpose, SecretBox, SigningKeys
 from clearhold.store.record.chain_file import RecordCheckpointRow
 from clearhold.store.record.checkpoints import CheckpointLog, InconsistentChainError, RecordCheckpoints
 from clearhold.store.record.reading import Verification

@@ -1,17 +1,20 @@
-"""The service's signing keys: created at first use, sealed under the master key, replaced in steps, never deleted.
+"""The keys: secrets sealed under the master key, tokens known by their digest, and the service's signing keys.
 
-Which key signs at an instant, and which are published, is a function of the keys and the instant alone. A new key is
-announced, published and not used, until caches of the published keys have fetched it. Then it signs in place of the
-former one, which stays published as long as its signatures must be verified: a proof ends after 24 hours, a checkpoint
-never.
+Signing keys are created at first use, sealed under the master key, replaced in steps, never deleted. Which key signs at
+an instant, and which are published, is a function of the keys and the instant alone. A new key is announced, published
+and not used, until caches of the published keys have fetched it. Then it signs in place of the former one, which stays
+published as long as its signatures must be verified: a proof ends after 24 hours, a checkpoint never.
 
 File    ``signing-keys.json`` in the data directory, written by the serving process alone and replaced as a whole. A
         removed key stays in it: its signatures are still compared when the record is opened
 Errors  ``StartupError`` for a file that cannot be read, or whose keys the master key does not open; NotFoundError for
-        an unknown kid; ConflictError while a new key of the purpose is announced
+        an unknown kid; ConflictError while a new key of the purpose is announced; ``UnsealError`` for a text that was
+        sealed under another key, or changed since
 """
 
 import base64
+import binascii
+import os
 from collections.abc import Iterable
 from enum import StrEnum
 from hashlib import sha256
@@ -21,14 +24,62 @@ from threading import Lock
 from typing import Final
 
 import msgspec
+from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 from clearhold.features.core.errors import ConflictError, ErrorCode, NotFoundError
 from clearhold.features.core.instants import HOUR_US, MINUTE_US, format_instant, parse_instant
 from clearhold.store.clock import Clock
 from clearhold.store.durable_files import durable_file
 from clearhold.store.errors import StartupError
-from clearhold.store.keys.secrets import SecretBox, UnsealError
+
+MASTER_KEY_BYTES: Final = 32
+_NONCE_BYTES: Final = 12
+_VERSION: Final = "v1."
+_CHANGED: Final = "This secret was sealed under another master key, or was changed since."
+
+
+class UnsealError(Exception):
+    """A sealed secret cannot be opened with this master key."""
+
+
+def token_digest(token: str) -> str:
+    """SHA-256 in hex. Tokens carry 256 random bits, so a slow hash would add nothing."""
+    return sha256(token.encode()).hexdigest()
+
+
+class SecretBox:
+    """Seals texts with AES-256-GCM. Nonces are random, which is safe up to 2**32 seals: far more than needed."""
+
+    def __init__(self, master_key: bytes) -> None:
+        if len(master_key) != MASTER_KEY_BYTES:
+            raise ValueError(f"A master key has {MASTER_KEY_BYTES} bytes, this one has {len(master_key)}.")
+        self._cipher = AESGCM(master_key)
+
+    def seal(self, secret: str) -> str:
+        return _VERSION + base64.urlsafe_b64encode(self.seal_bytes(secret.encode())).decode()
+
+    def seal_bytes(self, content: bytes) -> bytes:
+        """As ``seal``, for bytes: a third smaller."""
+        nonce = os.urandom(_NONCE_BYTES)
+        return nonce + self._cipher.encrypt(nonce, content, _VERSION.encode())
+
+    def open(self, sealed: str) -> str:
+        if not sealed.startswith(_VERSION):
+            raise UnsealError("This text was not sealed here.")
+        try:
+            raw = base64.b64decode(sealed.removeprefix(_VERSION), altchars=b"-_", validate=True)
+        except (binascii.Error, ValueError) as error:
+            raise UnsealError(_CHANGED) from error
+        return self.open_bytes(raw).decode()
+
+    def open_bytes(self, sealed: bytes) -> bytes:
+        try:
+            return self._cipher.decrypt(sealed[:_NONCE_BYTES], sealed[_NONCE_BYTES:], _VERSION.encode())
+        except (InvalidTag, ValueError) as error:
+            raise UnsealError(_CHANGED) from error
+
 
 ANNOUNCED_FOR_US: Final = 30 * MINUTE_US
 PROOFS_END_WITHIN_US: Final = 25 * HOUR_US
