@@ -45,8 +45,6 @@ def run_program_detectors(snapshot: ProgramSnapshot, score: Score, position: Ent
 
 
 class SnapshotAlerts:
-    """The alerts of one snapshot."""
-
     __slots__ = ("_book", "_emit", "_policies", "_position", "_program", "_score", "_snapshot")
 
     def __init__(self, snapshot: ProgramSnapshot, score: Score, position: EntryPosition, emit: Emit) -> None:

@@ -45,7 +45,6 @@ def feature(name: str, window: str | None = None, *, unit: str | None = None) ->
 
 
 def features_of(group: type[Group]) -> Iterator[Feature]:
-    """The features that a group declares."""
     for column, declared in get_type_hints(group, include_extras=True).items():
         kind, (name, window, unit), meaning = get_args(declared)
         word = next(_WORDS[each] for each in get_args(kind) or (kind,) if each is not NoneType)

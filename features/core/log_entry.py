@@ -133,8 +133,6 @@ def earlier_result(stored: int | None, checksum: int) -> EventResult | None:
 
 
 class EventSubjectType(StrEnum):
-    """The kinds of objects that an event can be about."""
-
     TRANSFER = "transfer"
     ENTITY = "entity"
     COUNTERPARTY = "counterparty"
@@ -142,8 +140,6 @@ class EventSubjectType(StrEnum):
 
 
 class SubjectOfEvent(msgspec.Struct, frozen=True, gc=False):
-    """The object that an event is about."""
-
     type: EventSubjectType
     id: str
 

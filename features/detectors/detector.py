@@ -47,8 +47,6 @@ Keep = Callable[[TransferBrief], bool]
 
 
 class AlertSubject(NamedTuple):
-    """The subject of an alert."""
-
     type: SubjectType
     id: str
 

@@ -45,8 +45,6 @@ class RoutingInput(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Routing(msgspec.Struct, frozen=True, kw_only=True):
-    """The route of an alert."""
-
     route: Route
     reason: RouteReason
     status: AlertStatus

@@ -10,7 +10,7 @@ Source  all [P], proposed here; ``docs/policies.md`` gives the reasons. Of reten
         account is closed, so the day of a row says nothing there
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Final, NamedTuple
 
 from clearhold.features.catalogue.kris import KriName
@@ -208,12 +208,10 @@ def longest_of(bodies: Iterable[RetentionBody]) -> Mapping[str, int]:
     {}
     """
     named = [{each.table: each.days for each in body.tables} for body in bodies]
-    return dict(_longest(named)) if named else {}
-
-
-def _longest(named: list[dict[str, int | None]]) -> Iterator[tuple[str, int]]:
-    for table in named[0]:
+    longest: dict[str, int] = {}
+    for table in named[0] if named else ():
         days = [each.get(table) for each in named]
         ends = [each for each in days if each is not None]
         if len(ends) == len(days):
-            yield table, max(ends)
+            longest[table] = max(ends)
+    return longest

@@ -234,7 +234,9 @@ def _scalar_fault(path: str, feature: Feature, value: Any) -> WrittenFault | Non
         case FieldKind.WORD | FieldKind.COUNTRIES:
             return _word_fault(path, feature, value)
         case FieldKind.MONEY if isinstance(value, str):
-            return _digits_fault(path, value)
+            known = parse_cents(value) is not None
+            sentence = f"must be digits of cents, at most {MAX_CENTS}"
+            return None if known else WrittenFault(path, sentence, FieldCode.MALFORMED)
         case kind:
             return _number_fault(path, kind, value)
 
@@ -252,11 +254,6 @@ def _word_fault(path: str, feature: Feature, value: Any) -> WrittenFault | None:
     listed = len(words) <= MAX_SHOWN_WORDS
     sentence = f"must be one of {', '.join(words)}" if listed else "must be an ISO 3166-1 country code"
     return WrittenFault(path, sentence, FieldCode.NOT_ONE_OF)
-
-
-def _digits_fault(path: str, value: str) -> WrittenFault | None:
-    known = parse_cents(value) is not None
-    return None if known else WrittenFault(path, f"must be digits of cents, at most {MAX_CENTS}", FieldCode.MALFORMED)
 
 
 def _number_fault(path: str, kind: FieldKind, value: Any) -> WrittenFault | None:

@@ -107,7 +107,6 @@ _LIVES: Final[Mapping[tuple[EventFamily, bool], Mapping[Ending, tuple[Step, ...]
 
 
 def life_of(transfer: PlannedTransfer) -> tuple[Step, ...]:
-    """The steps of a transfer."""
     lives = _LIVES[transfer.family, transfer.incoming]
     *before, last = lives.get(transfer.ending, lives[Ending.GOOD])
     is_late = transfer.family is EventFamily.ACH and transfer.ending is Ending.RETURNED and transfer.code in _LATE_CODES
@@ -177,7 +176,6 @@ class Feed:
         return party
 
     def usual_cents(self) -> int:
-        """An unremarkable amount."""
         return self.casting.draw.between(9_000, 11_000)
 
     def identity(self, party: Party, status: str, at: int, *, created_at: int) -> None:
@@ -228,7 +226,6 @@ def compose_events(
 
 
 def event_id(tag: str, number: int = 1) -> str:
-    """The id of the event of that number under a tag."""
     return f"evnt_{tag}{number:04d}"
 
 

@@ -74,7 +74,6 @@ def is_returnable_as(code: str, rail: Rail, ach_type: AchType | None) -> bool:
 
 
 def return_tag(program_id: str, run: str) -> str:
-    """The tag of the ids of a return."""
     return tag_of(program_id, "return", run)
 
 
@@ -217,13 +216,14 @@ STATUS_OF_NAME: Final = {"Review": "MANUAL_REVIEW", "Denied": "DENIED"}
 """By the last name of a person, or the name of a business."""
 VERIFIED: Final = "VERIFIED"
 
-_UNDECIDED: Final = frozenset({"UNVERIFIED", "PENDING"})
+_UNDECIDED: Final = frozenset({None, "UNVERIFIED", "PENDING"})
 
 
 def compose_event(program_id: str, event_type: str, data: Mapping[str, Any], *, run: str, at: int) -> ComposedEvents:
     """The event with its data unchanged; one that creates an entity is followed by its verification."""
     events = [(at, event_type, dict(data))]
-    if event_type == CREATED and _is_undecided(data):
+    is_undecided = isinstance(data.get("id"), str) and data.get("verification_status") in _UNDECIDED
+    if event_type == CREATED and is_undecided:
         status = STATUS_OF_NAME.get(_name_of(data), VERIFIED)
         verified = {**data, "verification_status": status, "updated_at": format_instant(at)}
         verified["review_reasons"] = list(objects.REVIEW_REASONS.get(status, ()))
@@ -232,12 +232,6 @@ def compose_event(program_id: str, event_type: str, data: Mapping[str, Any], *, 
             (at, f"identity.verification.{status.lower()}", verified),
         ]
     return compose_events(tag_of(program_id, "event", run), events, None)
-
-
-def _is_undecided(data: Mapping[str, Any]) -> bool:
-    """Whether the verification is still to come."""
-    status = data.get("verification_status")
-    return isinstance(data.get("id"), str) and (status is None or status in _UNDECIDED)
 
 
 def _name_of(data: Mapping[str, Any]) -> str:

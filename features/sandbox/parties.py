@@ -83,8 +83,6 @@ Item = TypeVar("Item")
 
 
 class Draw:
-    """Draws one value after the other."""
-
     def __init__(self, seed: str) -> None:
         self._seed = seed
         self._count = 0

@@ -6,6 +6,7 @@ Amounts are small where they must not matter, and far over any other where they 
 
 from collections.abc import Callable
 from enum import StrEnum
+from functools import partial
 from hashlib import sha256
 from typing import Final
 
@@ -25,8 +26,6 @@ MOST_REPETITIONS: Final = 10
 
 
 class ScenarioName(StrEnum):
-    """The name of a scenario."""
-
     ACH_CREDIT_CLEAN = "ach_credit_clean"
     ACH_DEBIT_RETURNED_R01 = "ach_debit_returned_r01"
     ACH_DEBIT_RETURNED_R02 = "ach_debit_returned_r02"
@@ -123,7 +122,7 @@ def _clean_credit(feed: Feed) -> None:
     feed.concluded(replace(_usual(feed, EventFamily.ACH), note="salary"))
 
 
-def _returned_debits(feed: Feed, code: str, count: int) -> None:
+def _returned_debits(feed: Feed, code: str, count: int = 1) -> None:
     """All of one customer."""
     party = feed.customer()
     for _ in range(count):
@@ -131,22 +130,11 @@ def _returned_debits(feed: Feed, code: str, count: int) -> None:
         feed.concluded(replace(debit, ending=Ending.RETURNED, code=code))
 
 
-@_scenario(ScenarioName.ACH_DEBIT_RETURNED_R01, Rail.ACH)
-def _not_sufficient_funds(feed: Feed) -> None:
-    """An ACH debit that settles and comes back two days later: not sufficient funds."""
-    _returned_debits(feed, "R01", 1)
-
-
-@_scenario(ScenarioName.ACH_DEBIT_RETURNED_R02, Rail.ACH)
-def _account_closed(feed: Feed) -> None:
-    """An ACH debit that settles and comes back two days later: account closed."""
-    _returned_debits(feed, "R02", 1)
-
-
-@_scenario(ScenarioName.ACH_DEBIT_RETURNED_R08, Rail.ACH)
-def _payment_stopped(feed: Feed) -> None:
-    """An ACH debit that settles and comes back two days later: payment stopped."""
-    _returned_debits(feed, "R08", 1)
+for _code in ("R01", "R02", "R08"):
+    _name = ScenarioName(f"ach_debit_returned_{_code.lower()}")
+    _description = f"An ACH debit that settles and comes back two days later: {objects.RETURN_WORDS[_code].lower()}."
+    _play = partial(_returned_debits, code=_code)
+    SCENARIOS[_name] = Scenario(name=_name, description=_description, rails=(Rail.ACH,), play=_play)
 
 
 @_scenario(ScenarioName.ACH_DEBITS_RETURNED_R10, Rail.ACH, expects=("unauthorized_return",))
