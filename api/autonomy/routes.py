@@ -71,7 +71,6 @@ class AutonomyService:
 
 
 AUTONOMY: Final[dict[str, Any]] = examples_of(__file__)["autonomy"]
-TIER_REQUEST: Final = {"tier": "standard", "note": "The supplier changed; we look at each payment for a while."}
 
 
 _operation: Final = partial(Operation, tag=_TAG, access=Access.BEARER, scope=KeyScope.POLICIES)
@@ -112,7 +111,7 @@ _CHANGE: Final = Operation(
         ErrorCode.NOT_CONFIRMED,
     ),
     body=RequestSchema(TierRequest),
-    example=TIER_REQUEST,
+    example={"tier": "standard", "note": "The supplier changed; we look at each payment for a while."},
     answer_example=AUTONOMY,
 )
 

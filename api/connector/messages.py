@@ -73,7 +73,6 @@ _NOT_A_MESSAGE: Final = (
     "The body must be one JSON-RPC 2.0 message with a method, an id that is a string or an integer, and params that "
     "are an object. Batches are not taken."
 )
-_REPEATED: Final = "The message, its params and its _meta must each name a property once."
 NO_REPLY: Final = Reply(202, b"")
 
 
@@ -89,7 +88,7 @@ def request_in(raw: bytes) -> RpcRequest | None:
     except (msgspec.MsgspecError, UnicodeError, RecursionError, ValueError):
         raise RpcError(RpcCode.INVALID_REQUEST, _NOT_A_MESSAGE) from None
     if repeats:
-        raise RpcError(RpcCode.INVALID_REQUEST, _REPEATED)
+        raise RpcError(RpcCode.INVALID_REQUEST, "The message, its params and its _meta must each name a property once.")
     if message.method is UNSET:
         if message.id is UNSET or (message.result is UNSET and message.error is UNSET):
             raise RpcError(RpcCode.INVALID_REQUEST, _NOT_A_MESSAGE)

@@ -33,7 +33,6 @@ from clearhold.features.core.principal import KeyScope, OperatorIdentity, Princi
 from clearhold.features.core.vocabulary import AlertDecision, about, minted
 from clearhold.store.duck.alerts import DispositionFilter, Dispositions, StoredDisposition
 
-UNKNOWN_DISPOSITION: Final = "Unknown disposition on this tenant."
 _TAG: Final = "dispositions"
 
 
@@ -116,7 +115,7 @@ class DispositionService:
     async def read(self, principal: Principal, disposition_id: str) -> Disposition:
         stored = await to_thread.run_sync(self._dispositions.find, principal, disposition_id.lower())
         if stored is None:
-            raise NotFoundError(UNKNOWN_DISPOSITION, ErrorCode.DISPOSITION_NOT_FOUND)
+            raise NotFoundError("Unknown disposition on this tenant.", ErrorCode.DISPOSITION_NOT_FOUND)
         (disposition,) = self._marked([stored])
         return disposition
 

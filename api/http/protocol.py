@@ -34,7 +34,6 @@ FIRST_REQUEST_WITHIN_S: Final = 10.0
 
 _UNREADABLE: Final = "The request is not readable as HTTP."
 _HEAD_TOO_LARGE: Final = f"The request line and headers must have at most {HEAD_LIMIT} bytes."
-_HEAD_TOO_SLOW: Final = "The request line and headers did not arrive in time."
 _FRAMING: Final = "The framing of the body outweighs its content: send larger chunks and fewer trailers."
 _NO_ROOM: Final = "Too many connections are open. Try again later."
 _NO_HOST: Final = "The header Host must be given once."
@@ -43,8 +42,6 @@ _CHUNK_BYTES: Final = 5
 
 _CONTENT_PER_FRAMING: Final = 8
 _CONTINUE: Final = b"HTTP/1.1 100 "
-_NO_WEBSOCKET: Final = "This service does not speak WebSocket."
-_NO_UPGRADE: Final = "A request with a body cannot offer an upgrade."
 _BODY_HEADERS: Final = frozenset({b"content-length", b"transfer-encoding"})
 
 
@@ -224,9 +221,9 @@ class Protocol(HttpToolsProtocol):
         """Refuse WebSocket, and an upgrade with a body: the parser would take the body for a new request."""
         lengths = {value for name, value in self.headers if name in _BODY_HEADERS}
         if self._get_upgrade() == b"websocket":
-            sentence = _NO_WEBSOCKET
+            sentence = "This service does not speak WebSocket."
         elif lengths - {b"0"}:
-            sentence = _NO_UPGRADE
+            sentence = "A request with a body cannot offer an upgrade."
         else:
             return
         self._refuse(ErrorCode.HTTP_UNREADABLE, sentence)
@@ -270,7 +267,7 @@ class Protocol(HttpToolsProtocol):
         if self._unanswered:  # The rest of it may never have been read.
             self._head_timer = self.loop.call_later(self.head_within_s, self._head_is_late)
         else:
-            self._refuse(ErrorCode.REQUEST_TOO_SLOW, _HEAD_TOO_SLOW)
+            self._refuse(ErrorCode.REQUEST_TOO_SLOW, "The request line and headers did not arrive in time.")
 
     def _keep_alive(self, seconds: float) -> None:
         self._unset_keepalive_if_required()

@@ -51,7 +51,6 @@ from clearhold.store.control.credentials import IngestTarget
 MOST_EVENTS: Final = 1_000
 MOST_LINE_BYTES: Final = 1_048_576
 
-_NO_EVENTS: Final = "must have at least one event"
 _TOO_MANY: Final = f"must have at most {MOST_EVENTS:,} events"
 _TOO_LONG: Final = f"the line must have at most {MOST_LINE_BYTES} bytes"
 EXAMPLES: Final[Mapping[str, Mapping[str, Any]]] = examples_of(__file__)
@@ -86,7 +85,7 @@ def lines_of(raw: bytes) -> list[tuple[int, bytes]]:
     """The lines that are not blank, with their numbers."""
     lines = [(number, line.removesuffix(b"\r")) for number, line in enumerate(raw.split(b"\n"), 1) if line.strip()]
     if not lines:
-        raise invalid("body", _NO_EVENTS, FieldCode.TOO_SHORT)
+        raise invalid("body", "must have at least one event", FieldCode.TOO_SHORT)
     if len(lines) > MOST_EVENTS:
         raise invalid("body", _TOO_MANY, FieldCode.TOO_LONG)
     if (fault := format_fault(raw)) is not None:

@@ -97,7 +97,6 @@ class KeyService:
 
 
 KEY: Final[dict[str, Any]] = examples_of(__file__)["key"]
-NEW_KEY: Final = {"name": "payroll originations", "mode": "live", "programId": PROGRAM_ID, "scopes": ["preflight"]}
 
 
 _by_operator: Final = partial(Operation, tag=_TAG, access=Access.OPERATOR)
@@ -108,7 +107,7 @@ _CREATE: Final = _by_operator(
     answers={201: ApiKeyCreated},
     refusals=(ErrorCode.TOO_MANY_KEYS,),
     body=RequestSchema(NewKey),
-    example=NEW_KEY,
+    example={"name": "payroll originations", "mode": "live", "programId": PROGRAM_ID, "scopes": ["preflight"]},
     answer_example=KEY | {"secret": "live_7Hq2mXcShownOnceAndNeverAgain0123456789abcde"},
     shown_once=("secret",),
 )

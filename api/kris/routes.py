@@ -24,7 +24,6 @@ from clearhold.features.core.rows.parties import KriSnapshotRow
 from clearhold.features.core.vocabulary import Band, about, minted
 from clearhold.store.duck.reports.scores import KriSnapshots, SnapshotFilter
 
-UNKNOWN_SNAPSHOT: Final = "Unknown snapshot on this tenant."
 log = structlog.get_logger()
 _TAG: Final = "kris"
 
@@ -96,7 +95,7 @@ class KriService:
     async def read(self, principal: Principal, snapshot_id: str) -> KriSnapshot:
         row = await to_thread.run_sync(self._snapshots.find, principal, snapshot_id.lower())
         if row is None:
-            raise NotFoundError(UNKNOWN_SNAPSHOT, ErrorCode.SNAPSHOT_NOT_FOUND)
+            raise NotFoundError("Unknown snapshot on this tenant.", ErrorCode.SNAPSHOT_NOT_FOUND)
         return self._marked(row)
 
     async def take_snapshot(self, principal: Principal, program_id: str, effect_id: str | None) -> SnapshotTaken:

@@ -21,7 +21,6 @@ from clearhold.api.programs.routes import PROGRAM_ID
 from clearhold.features.core.errors import ErrorCode
 
 _NOTE: Final = "The pilot is over; agreed with the program on 1 March."
-NEW_LIMIT: Final[dict[str, Any]] = {"kind": "ach_debit_daily", "capCents": "25000000", "note": _NOTE}
 LIMIT_ACTION: Final[dict[str, Any]] = ACTION | {
     "alertId": None,
     "type": "set_limit",
@@ -53,7 +52,7 @@ _REQUEST: Final = Operation(
         ErrorCode.STARTING,
     ),
     body=RequestSchema(NewLimit, rules=limit_rules),
-    example=NEW_LIMIT,
+    example={"kind": "ach_debit_daily", "capCents": "25000000", "note": _NOTE},
     answer_example=LIMIT_ACTION,
 )
 _operation: Final = partial(Operation, tag=_TAG, access=Access.BEARER)

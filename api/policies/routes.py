@@ -47,7 +47,6 @@ _VALIDATORS: Final = {
 _KNOWN_DETECTORS: Final = frozenset(DETECTOR_OF)
 _LOWER: Final = frozenset(kri.name.value for kri in KRIS if kri.is_lower)
 _REACHED_FIRST: Final = "must be reached before the breach: not above it, and not below it for a coverage"
-_OF_ALL_PROGRAMS: Final = "must be null: a file of the lake has rows of all programs"
 _WITHOUT_RATE: Final = frozenset({USD, UNREADABLE_CURRENCY})
 _ALWAYS_A_PERSONS: Final = frozenset({Band.HOLD.value, Band.UNSCORED.value})
 
@@ -63,7 +62,7 @@ def policy_failures(plain: Mapping[str, Any]) -> Iterator[Failure]:
     elif prefix not in WRITTEN_HERE:
         yield Failure("version", _PREFIXES, FieldCode.NOT_ONE_OF)
     elif prefix == RETENTION and plain.get("programId") is not None:
-        yield Failure("programId", _OF_ALL_PROGRAMS, FieldCode.CONFLICTING)
+        yield Failure("programId", "must be null: a file of the lake has rows of all programs", FieldCode.CONFLICTING)
     elif isinstance(body, dict):
         errors = _VALIDATORS[prefix].iter_errors(body)
         failures = list(failures_of(errors, schema=_SCHEMAS[prefix], noun="property"))

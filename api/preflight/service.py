@@ -49,9 +49,6 @@ from clearhold.store.duck.inputs import PreflightCounts, Preflights
 _DECIMALS: Final = 4
 
 
-UNKNOWN_PREFLIGHT: Final = "Unknown pre-flight on this tenant."
-
-
 class PreflightReads:
     """Recorded pre-flights, and figures of them. Belongs to the API's event loop."""
 
@@ -62,7 +59,7 @@ class PreflightReads:
     async def read(self, principal: Principal, preflight_id: str) -> PreflightDetail:
         record = await self._recorded.find(principal, preflight_id.lower())
         if record is None:
-            raise NotFoundError(UNKNOWN_PREFLIGHT, ErrorCode.PREFLIGHT_NOT_FOUND)
+            raise NotFoundError("Unknown pre-flight on this tenant.", ErrorCode.PREFLIGHT_NOT_FOUND)
         find_matched = self._preflights.matched_transfer_id
         matched = await to_thread.run_sync(find_matched, principal, preflight_id.lower())
         detail = PreflightDetail(

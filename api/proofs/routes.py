@@ -106,11 +106,9 @@ class ProofService:
         )
 
 
-NEW_PROOF: Final = {"type": "entity", "id": "enti_2zExample0001"}
 CLAIMS: Final[dict[str, Any]] = examples_of(__file__)["claims"]
 TOKEN: Final = "eyJhbGciOiJFZERTQSIsImtpZCI6Ii4uLiIsInR5cCI6InNjb3JlLXByb29mK2p3dCJ9.e30.AA"  # noqa: S105 - an example
 PROOF: Final = {"token": TOKEN, "claims": CLAIMS}
-VERIFICATION: Final = {"valid": True, "claims": CLAIMS}
 
 
 _TAG: Final = "proofs"
@@ -135,7 +133,7 @@ _ISSUE: Final = Operation(
     ),
     asks_owner=True,
     body=RequestSchema(NewProof),
-    example=NEW_PROOF,
+    example={"type": "entity", "id": "enti_2zExample0001"},
     answer_example=PROOF,
 )
 _VERIFY: Final = Operation(
@@ -148,7 +146,7 @@ _VERIFY: Final = Operation(
     answers={200: ProofVerification},
     body=RequestSchema(TokenToVerify),
     example={"token": TOKEN},
-    answer_example=VERIFICATION,
+    answer_example={"valid": True, "claims": CLAIMS},
 )
 
 

@@ -55,7 +55,6 @@ CHECKPOINT_PAGE: Final[dict[str, Any]] = {
     "hasMore": False,
     "nextCursor": None,
 }
-RECORD_PROOF: Final[dict[str, Any]] = {"leafIndex": 0, "treeSize": 2, "hashes": [_ROOT], "checkpoint": CHECKPOINT}
 
 
 _operation: Final = partial(Operation, tag=_TAG, access=Access.BEARER, scope=KeyScope.RECORD, tenant_wide=True)
@@ -107,7 +106,7 @@ _PROOF: Final = _operation(
     summary="Proves with a few hashes that one link is in the tree of a checkpoint (RFC 6962, 2.1.1).",
     answers={200: RecordProof},
     refusals=(ErrorCode.CHAIN_TOO_SHORT, ErrorCode.CHAIN_INCONSISTENT),
-    answer_example=RECORD_PROOF,
+    answer_example={"leafIndex": 0, "treeSize": 2, "hashes": [_ROOT], "checkpoint": CHECKPOINT},
     query=RequestSchema(ProofQuery),
 )
 

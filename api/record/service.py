@@ -248,10 +248,6 @@ class RecordService:
         return self._checkpoints.page(principal, only(filters["chain"]), after, limit)
 
 
-def _to_checkpoints(_: Principal, rows: Sequence[RecordCheckpointRow]) -> list[RecordCheckpoint]:
-    return [to_answer(row, RecordCheckpoint) for row in rows]
-
-
 def _place(row: RecordCheckpointRow) -> Place:
     return Place(row.created_at, row.chain, str(row.size))
 

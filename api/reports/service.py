@@ -230,7 +230,6 @@ MOST_POINTS: Final = 200
 MOST_TRANSITIONS: Final = 200
 PROGRAM: Final = "program"
 _DECIMALS: Final = 6
-_NO_KRIS: Final[Mapping[str, KriValue]] = {}
 
 
 class ProgramReports:
@@ -297,7 +296,7 @@ async def totals_of(owner: Owner, program_id: str, span: Span) -> DayTotals:
 
 def kris_of(snapshot: KriSnapshotRow | None) -> Mapping[str, KriValue]:
     """The indicators of a snapshot by name, in display order."""
-    return _NO_KRIS if snapshot is None else indicators_of(snapshot)
+    return {} if snapshot is None else indicators_of(snapshot)
 
 
 def delta_of(prior: float | None, value: float | None) -> float | None:

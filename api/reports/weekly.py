@@ -224,7 +224,7 @@ def _kri_sentences(report: WeeklyReport) -> Iterator[str]:
     names = {status: [kri.name for kri in report.kris if kri.status is status] for status in KriStatus}
     measured = len(report.kris) - len(names[KriStatus.UNMEASURED])
     parts = [
-        f"{len(names[status])} {words}{_in_brackets(names[status])}"
+        f"{len(names[status])} {words}" + (f" ({', '.join(names[status])})" if names[status] else "")
         for status, words in ((KriStatus.BREACH, "in breach"), (KriStatus.WATCH, "at watch"))
     ]
     yield (
@@ -318,10 +318,6 @@ def _first(parts: Sequence[str], total: int) -> str:
 
 def _listed(parts: Sequence[str]) -> str:
     return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
-
-
-def _in_brackets(names: Sequence[str]) -> str:
-    return f" ({', '.join(names)})" if names else ""
 
 
 def _was(number: int) -> str:

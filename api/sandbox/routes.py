@@ -24,8 +24,6 @@ from clearhold.features.core.errors import ErrorCode
 from clearhold.features.core.principal import KeyScope
 
 _EXAMPLES: Final = examples_of(__file__)
-SCENARIO_REQUEST: Final = {"scenario": "ach_debits_returned_r10", "seed": 7, "count": 1}
-RETURN_REQUEST: Final = {"transferId": "acht_sbx0c1d2e3f4a5b0001", "returnCode": "R01"}
 
 
 _TAG: Final = "sandbox"
@@ -64,7 +62,7 @@ _RUN: Final = _write(
     "runScenario",
     "Runs a scenario: the program gets the bank's events, up to now.",
     RequestSchema(ScenarioRequest),
-    SCENARIO_REQUEST,
+    {"scenario": "ach_debits_returned_r10", "seed": 7, "count": 1},
 )
 _TRANSFER: Final = _write(
     "simulateTransfer",
@@ -85,7 +83,7 @@ _RETURN: Final = _write(
     "simulateReturn",
     "Returns a transfer as the bank would: an ACH entry, a check or an international wire that was sent.",
     RequestSchema(ReturnRequest),
-    RETURN_REQUEST,
+    {"transferId": "acht_sbx0c1d2e3f4a5b0001", "returnCode": "R01"},
     ErrorCode.TRANSFER_NOT_FOUND,
     ErrorCode.OBJECT_LOST,
     ErrorCode.TRANSFER_NOT_RETURNABLE,

@@ -70,7 +70,6 @@ UNKNOWN_ENTITY: Final = (
 NO_ACH_CODE: Final = "must be an ACH return code: R01 to R47, R50 to R53, R80 to R85"
 NO_CHECK_CODE: Final = "must be a check's return reason: A, B, C, D, E, F, N or Q"
 CODE_OF_WIRE: Final = "must be left out: an international wire comes back without one"
-RETURN_UNDER_WAY: Final = "Another request returns this transfer right now."
 NOT_SETTLED: Final = (
     "What this program was sent before is not committed yet, so whether the transfer can come back is not known. Try "
     "again."
@@ -162,7 +161,7 @@ class SandboxService:
         """One return of a transfer at a time: its state is read before its event is in the log."""
         place = (program.id, transfer_id)
         if place in self._returning:
-            raise ConflictError(RETURN_UNDER_WAY, ErrorCode.TRANSFER_NOT_RETURNABLE)
+            raise ConflictError("Another request returns this transfer right now.", ErrorCode.TRANSFER_NOT_RETURNABLE)
         self._returning.add(place)
         try:
             yield

@@ -38,7 +38,6 @@ from clearhold.store.duck.scorings.labelled import ShadowScores
 
 MAX_CARD_BYTES: Final = 16 * 1024
 """The memory limit of a card, which every program of the tenant gets."""
-ONLY_TRANSFERS: Final = "must be trs: only the cards of transfers can be changed"
 TOO_LONG: Final = f"must be shorter: a card is at most {MAX_CARD_BYTES} bytes"
 
 
@@ -123,7 +122,7 @@ def card_failures(plain: Mapping[str, Any]) -> Iterator[Failure]:
     except msgspec.ValidationError:  # listed by the schema
         return
     if card.scorer != SCORER.name:
-        yield Failure("card.scorer", ONLY_TRANSFERS, FieldCode.NOT_ONE_OF)
+        yield Failure("card.scorer", "must be trs: only the cards of transfers can be changed", FieldCode.NOT_ONE_OF)
         return
     faults = tuple(faults_of(card))
     for fault in faults:
@@ -161,7 +160,6 @@ COMPARISONS_IN_ALL: Final = 4
 OF_TENANT: Final = "tenant"
 """The version that returns a program to the tenant's card."""
 HAS_ITS_PLACE: Final = "is for trs-v1 and tenant alone: this card has had its place since it was proposed"
-NEEDS_PROGRAM: Final = "is required: one program follows the tenant again"
 
 
 class ScorecardService:
@@ -256,7 +254,7 @@ class ScorecardService:
             return self._registry.read(principal, version)
         program_id = self._programs.named(principal, request.program_id)
         if program_id is None and version == OF_TENANT:
-            raise invalid("programId", NEEDS_PROGRAM, FieldCode.REQUIRED)
+            raise invalid("programId", "is required: one program follows the tenant again", FieldCode.REQUIRED)
         return await self._registry.without_card(principal, program_id, follows=version == OF_TENANT)
 
     def _change(self, principal: Principal, policy: PolicyVersion, note: str | None) -> Change:
