@@ -133,6 +133,8 @@ def earlier_result(stored: int | None, checksum: int) -> EventResult | None:
 
 
 class EventSubjectType(StrEnum):
+    """The kinds of objects that an event can be about."""
+
     TRANSFER = "transfer"
     ENTITY = "entity"
     COUNTERPARTY = "counterparty"

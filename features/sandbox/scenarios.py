@@ -26,6 +26,8 @@ MOST_REPETITIONS: Final = 10
 
 
 class ScenarioName(StrEnum):
+    """The name of a scenario."""
+
     ACH_CREDIT_CLEAN = "ach_credit_clean"
     ACH_DEBIT_RETURNED_R01 = "ach_debit_returned_r01"
     ACH_DEBIT_RETURNED_R02 = "ach_debit_returned_r02"
