@@ -174,7 +174,7 @@ def _returns_among(program: ProgramState, rows: Collection[int], after: int, upt
 
 def counterparty_inputs(program: ProgramState, party: KnownCounterparty, at: int) -> CounterpartyInputs:
     times = party.times
-    first_at, changed_at = times.first(at), program.scores.account_changed_at(party.index, program.clearings)
+    first_at, changed_at = times.first(at), program.scores.account_changes.newest(party.index, program.clearings)
     thresholds, after = thresholds_of(program, at), at - DAYS_60
     cleared = _returns_among(program, program.clearings.returns_of(node_of_counterparty(party.index)), after, at)
     return CounterpartyInputs(
@@ -286,7 +286,7 @@ def _fading(inputs: EntityInputs, value: int, day: int, at: int) -> int:
 def _of_counterparty(
     program: ProgramState, party: KnownCounterparty, inputs: CounterpartyInputs, at: int
 ) -> Iterator[int]:
-    first_at, changed_at = party.times.first(at), program.scores.account_changed_at(party.index, program.clearings)
+    first_at, changed_at = party.times.first(at), program.scores.account_changes.newest(party.index, program.clearings)
     if first_at is not None:
         yield from (first_at + days * DAY_US for days in (crs_v1.NEW_DAYS, crs_v1.YOUNG_DAYS, crs_v1.CLEAN_DAYS))
     if changed_at is not None:

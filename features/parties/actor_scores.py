@@ -65,7 +65,7 @@ def score_parties(program: ProgramState, landed: LandingResult, position: EntryP
             scores.transfers.drop(former.index, landed.row_index)
             emit_entity_score(program, former, position, emit)
         else:
-            scores.drop_account_change(former.index, landed.row_index)
+            scores.account_changes.drop(former.index, landed.row_index)
             emit_counterparty_score(program, former, position, emit)
     shared = False
     if assessment is not None:
@@ -99,10 +99,10 @@ def note_account_change(
     """Store whether a scored transfer, given by its row and its own time, came with other account details."""
     row, at = transfer
     if assessment.vector.counterparty_account_changed:
-        program.scores.set_account_changed(party.index, at, row)
+        program.scores.account_changes.add(party.index, at, row)
         party.has_new_account = False
     else:
-        program.scores.drop_account_change(party.index, row)
+        program.scores.account_changes.drop(party.index, row)
 
 
 def add_transfer_score(
@@ -167,7 +167,7 @@ def emit_counterparty_score(
     at = last.instant(party.index, position.event_at)
     if party.has_new_account:
         party.has_new_account = False
-        program.scores.set_account_changed(party.index, at)
+        program.scores.account_changes.add(party.index, at)
     if party.unlisted:
         return
     if not force and party.times.count(ALWAYS, at) < crs_v1.TRANSFERS_FLOOR:

@@ -3,7 +3,8 @@
 A transfer is cleared by a person's label ok. Without a label it is cleared by a person's decision that closes an alert
 on it (release, close or no_action), while no other alert on it waits. A later label bad brings its points back, a
 person's or the bank's; so does a person who holds or escalates an alert on it. Without a label, so does an alert on it
-that opens or is appealed later, until that is decided.
+that opens or is appealed later, until that is decided. A change of a counterparty's account gives points until all the
+transfers that brought it are cleared.
 
 Unit    2 bytes a transfer; by row in the table of transfers
 Cost    a decision costs the same for each transfer of its alert, however many came before
@@ -15,6 +16,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Final
 
 from clearhold.features.core.vocabulary import LabelValue
+from clearhold.features.windows.edges import NOBODY
 
 _CLEARED, _CLOSED = 1, 2  # the transfer is cleared; a person closed an alert on it
 _NUMBER_BIT: Final = 2
@@ -156,3 +158,39 @@ class Clearings:
             self._returns = {node: array("I", rows) for node, rows in content}
         else:
             self._labels, self._contradicted = dict(content[0]), set(content[1])
+
+
+class AccountChanges:
+    """When counterparties came with other account details, by counterparty and row of the transfer with them."""
+
+    __slots__ = ("_of",)
+
+    def __init__(self) -> None:
+        self._of: dict[int, dict[int, int]] = {}
+
+    def add(self, counterparty: int, at: int, row: int = NOBODY) -> None:
+        """The first payment to an account replaces the statement of its details alone, which has no row."""
+        changes = self._of.setdefault(counterparty, {})
+        if row != NOBODY:
+            changes.pop(NOBODY, None)
+        changes[row] = max(at, changes.get(row, at))
+
+    def drop(self, counterparty: int, row: int) -> None:
+        """Forget a transfer that is not a first one to another account any more, or has another counterparty."""
+        changes = self._of.get(counterparty)
+        if changes is not None:
+            changes.pop(row, None)
+
+    def newest(self, counterparty: int, clearings: Clearings) -> int | None:
+        """When it last came with other account details, apart from transfers that a person has cleared."""
+        changes = self._of.get(counterparty)
+        if changes is None:
+            return None
+        stand = (at for row, at in changes.items() if row == NOBODY or not clearings.is_cleared(row))
+        return max(stand, default=None)
+
+    def dump(self) -> list[Any]:
+        return [(index, list(each.items())) for index, each in self._of.items()]
+
+    def load(self, dumped: Any) -> None:
+        self._of = {index: dict(changes) for index, changes in dumped}

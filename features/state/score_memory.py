@@ -21,27 +21,21 @@ import numpy as np
 
 from clearhold.features.core.instants import DAY_US
 from clearhold.features.scorers.ers_v1 import day_of, fades_at
-from clearhold.features.state.clearings import Clearings
+from clearhold.features.state.clearings import AccountChanges
 from clearhold.features.state.parties import Actor, KnownCounterparty
-from clearhold.features.windows.edges import NOBODY
 
 FOREVER: Final = 2**63 - 1
 AT_ONCE: Final = 0
-_INDEX_BITS: Final = 32
-_INDEX: Final = (1 << _INDEX_BITS) - 1
 _OUTDATED: Final = 1_024  # replaced instants that the heap may have beside one for each subject
 _STRONGEST: Final = 2
 NEVER: Final = -(2**63)
-_SCORE_BITS: Final = 7
-_ROW_BITS: Final = 32
-_SCORE_MASK: Final = (1 << _SCORE_BITS) - 1
+_POINTS_BITS: Final = 7  # of a score, and of a share of its points
+_POINTS_MASK: Final = (1 << _POINTS_BITS) - 1
+_ROW_BITS: Final = 32  # of a transfer's row, and of a subject's index
 _ROW_MASK: Final = (1 << _ROW_BITS) - 1
 _LAST_DAY: Final = 160_000  # in the year 2408; a later day fits into no entry
-_VALUE: Final = 0x7F
 _HARD: Final = 0x80
 _MARK: Final = 0x100
-_SHARE_BITS: Final = 7
-_SHARE_MASK: Final = (1 << _SHARE_BITS) - 1
 Strong = tuple[int, int, int, int]
 """The transfer score with the most points today, its day, and its points of identity and of returns."""
 NO_TRANSFER: Final[Strong] = (0, 0, 0, 0)
@@ -79,17 +73,17 @@ class BandChanges:
             return
         self._at[index] = at
         if at != FOREVER:
-            heappush(self._heap, at << _INDEX_BITS | index)
+            heappush(self._heap, at << _ROW_BITS | index)
             if len(self._heap) > 2 * len(self._at) + _OUTDATED:
                 self._sort()
 
     def take(self, now: int, *, most: int) -> list[int]:
         """The subjects whose instant has come, at most ``most``; they have none until the next ``put``."""
         taken, heap = list[int](), self._heap
-        while heap and heap[0] >> _INDEX_BITS <= now and len(taken) < most:
+        while heap and heap[0] >> _ROW_BITS <= now and len(taken) < most:
             number = heappop(heap)
-            index = number & _INDEX
-            if self._at[index] == number >> _INDEX_BITS:
+            index = number & _ROW_MASK
+            if self._at[index] == number >> _ROW_BITS:
                 self._at[index] = FOREVER
                 taken.append(index)
         return taken
@@ -100,7 +94,7 @@ class BandChanges:
         self._sort()
 
     def _sort(self) -> None:
-        self._heap = [at << _INDEX_BITS | index for index, at in enumerate(self._at) if at != FOREVER]
+        self._heap = [at << _ROW_BITS | index for index, at in enumerate(self._at) if at != FOREVER]
         heapify(self._heap)
 
     def dump(self) -> bytes:
@@ -140,7 +134,7 @@ class LastScores:
 
     def is_due(self, index: int, at: int) -> bool:
         """True for a subject that is unscored, or was not evaluated on the day of ``at``."""
-        if index >= len(self._codes) or not self._codes[index] & _VALUE:
+        if index >= len(self._codes) or not self._codes[index] & _POINTS_MASK:
             return True
         return self._as_of[index] // DAY_US != at // DAY_US
 
@@ -165,14 +159,14 @@ class LastScores:
 
     def value(self, index: int) -> int | None:
         """The newest score; None for an unscored subject."""
-        code = self._codes[index] & _VALUE if index < len(self._codes) else 0
+        code = self._codes[index] & _POINTS_MASK if index < len(self._codes) else 0
         return code - 1 if code else None
 
     def looked_up(self, by_score: "np.ndarray[Any, Any]", count: int) -> "np.ndarray[Any, Any]":
         """For the first ``count`` subjects the entry of a table at the newest score: first unscored, then 0 to 100."""
         places = np.zeros(count, np.uint16)
         known = np.frombuffer(self._codes, np.uint16)[:count]
-        np.bitwise_and(known, _VALUE, out=places[: known.size])
+        np.bitwise_and(known, _POINTS_MASK, out=places[: known.size])
         return by_score[places]
 
     def is_marked(self, index: int) -> bool:
@@ -208,7 +202,7 @@ class StrongestTransfers:
         if not score:
             return False
         day = min(max(at // DAY_US, 0), _LAST_DAY)
-        entry = ((fades_at(score, day) << _SCORE_BITS | score) << _ROW_BITS) | (_ROW_MASK - row)
+        entry = ((fades_at(score, day) << _POINTS_BITS | score) << _ROW_BITS) | (_ROW_MASK - row)
         stored = entries[first : first + _STRONGEST]
         weakest = min(stored)
         if entry <= weakest:
@@ -226,7 +220,7 @@ class StrongestTransfers:
         place = bisect_left(entries, entry)
         entries.insert(place, entry)
         of_entries.insert(place, shares)
-        faded = fades_at(1, day) << (_SCORE_BITS + _ROW_BITS)
+        faded = fades_at(1, day) << (_POINTS_BITS + _ROW_BITS)
         if entries[0] < faded:
             count = bisect_left(entries, faded)
             del entries[:count], of_entries[:count]
@@ -274,8 +268,8 @@ class StrongestTransfers:
         if not entry:
             return NO_TRANSFER
         share = self._shares[first + entries.index(entry)]
-        score = entry >> _ROW_BITS & _SCORE_MASK
-        return score, day_of(entry >> (_ROW_BITS + _SCORE_BITS), score), share >> _SHARE_BITS, share & _SHARE_MASK
+        score = entry >> _ROW_BITS & _POINTS_MASK
+        return score, day_of(entry >> (_ROW_BITS + _POINTS_BITS), score), share >> _POINTS_BITS, share & _POINTS_MASK
 
     def dump(self) -> tuple[Any, ...]:
         others = sorted((index, *map(bytes, columns)) for index, columns in self._others.items() if columns[0])
@@ -289,20 +283,20 @@ class StrongestTransfers:
 
 def packed_shares(identity: int, returns: int) -> int:
     """The points of a score that come from its entity's identity, and from returns, in one number of 14 bits."""
-    return identity << _SHARE_BITS | returns
+    return identity << _POINTS_BITS | returns
 
 
 class ScoreMemory:
     """The score memory of one program."""
 
-    __slots__ = ("_account_changes", "actors", "counterparties", "program", "transfers")
+    __slots__ = ("account_changes", "actors", "counterparties", "program", "transfers")
 
     def __init__(self) -> None:
         self.actors = LastScores()
         self.counterparties = LastScores()
         self.program = LastScores()
         self.transfers = StrongestTransfers()
-        self._account_changes: dict[int, dict[int, int]] = {}  # by counterparty and row, when
+        self.account_changes = AccountChanges()
 
     def look_again(self, party: Actor | KnownCounterparty | None) -> None:
         """Have the next tick evaluate an actor or a counterparty, whose last evaluation holds no longer."""
@@ -310,37 +304,12 @@ class ScoreMemory:
             scores = self.actors if isinstance(party, Actor) else self.counterparties
             scores.changes.put(party.index, AT_ONCE)
 
-    def set_account_changed(self, counterparty: int, at: int, row: int = NOBODY) -> None:
-        """Store that a counterparty came with other account details; ``row`` is of the transfer that brought them.
-
-        The first payment to an account replaces the statement of its details alone.
-        """
-        changes = self._account_changes.setdefault(counterparty, {})
-        if row != NOBODY:
-            changes.pop(NOBODY, None)
-        changes[row] = max(at, changes.get(row, at))
-
-    def drop_account_change(self, counterparty: int, row: int) -> None:
-        """Forget a transfer that is not a first one to another account any more, or has another counterparty."""
-        changes = self._account_changes.get(counterparty)
-        if changes is not None:
-            changes.pop(row, None)
-
-    def account_changed_at(self, counterparty: int, clearings: Clearings) -> int | None:
-        """When it last came with other account details, apart from transfers that a person has cleared."""
-        changes = self._account_changes.get(counterparty)
-        if changes is None:
-            return None
-        stand = (at for row, at in changes.items() if row == NOBODY or not clearings.is_cleared(row))
-        return max(stand, default=None)
-
     def dump(self) -> tuple[Any, ...]:
-        scores = (self.actors.dump(), self.counterparties.dump(), self.program.dump(), self.transfers.dump())
-        return (*scores, [(index, list(each.items())) for index, each in self._account_changes.items()])
+        return tuple(each.dump() for each in self._parts())
 
     def load(self, dumped: Any) -> None:
-        *parts, account_changes = dumped
-        memories: tuple[Any, ...] = (self.actors, self.counterparties, self.program, self.transfers)
-        for memory, part in zip(memories, parts, strict=True):
-            memory.load(part)
-        self._account_changes = {index: dict(changes) for index, changes in account_changes}
+        for each, part in zip(self._parts(), dumped, strict=True):
+            each.load(part)
+
+    def _parts(self) -> tuple[Any, ...]:
+        return self.actors, self.counterparties, self.program, self.transfers, self.account_changes

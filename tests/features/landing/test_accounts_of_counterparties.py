@@ -159,7 +159,7 @@ def test_given_a_payment_by_name_to_an_earlier_account_then_it_is_the_known_coun
 def change_of(story: ShardStory) -> int | None:
     party = story.program.counterparties.get("cpty_s")
     assert party is not None
-    return story.program.scores.account_changed_at(party.index, story.program.clearings)
+    return story.program.scores.account_changes.newest(party.index, story.program.clearings)
 
 
 @pytest.mark.parametrize("other", [{"counterparty_id": "cpty_other"}, {"counterparty_id": "cpty_third", "amount": 5}])
