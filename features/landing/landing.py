@@ -72,12 +72,6 @@ def land(program: ProgramState, snapshot: TransferSnapshot, position: EntryPosit
     return _land_again(stored, snapshot, position)
 
 
-def _land_new(program: ProgramState, snapshot: TransferSnapshot, position: EntryPosition) -> LandingResult:
-    if snapshot.amount_cents is None:
-        return LandingResult(EventResult.UNUSABLE)
-    return _land_first(program, snapshot, position, snapshot.amount_cents)
-
-
 def _land_under_known_id(
     stored: StoredTransfer, snapshot: TransferSnapshot, position: EntryPosition, class_id: int
 ) -> LandingResult:
@@ -107,9 +101,10 @@ def _land_again(stored: StoredTransfer, snapshot: TransferSnapshot, position: En
     return _land_newer(stored, snapshot, position, updated_at)
 
 
-def _land_first(
-    program: ProgramState, snapshot: TransferSnapshot, position: EntryPosition, amount: int
-) -> LandingResult:
+def _land_new(program: ProgramState, snapshot: TransferSnapshot, position: EntryPosition) -> LandingResult:
+    amount = snapshot.amount_cents
+    if amount is None:
+        return LandingResult(EventResult.UNUSABLE)
     at = min(snapshot.created_at if snapshot.created_at is not None else position.event_at, position.appended_at)
     cents, rate = priced_at(
         program, amount, snapshot.currency, snapshot.stated_usd_cents, at=at, decided_at=position.appended_at

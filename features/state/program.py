@@ -19,7 +19,7 @@ from clearhold.features.state.action_book import ActionBook, ProgramCaps
 from clearhold.features.state.agent_book import AgentBook
 from clearhold.features.state.alert_book import AlertBook
 from clearhold.features.state.clearings import Clearings
-from clearhold.features.state.closing_evidence import ClosingEvidence
+from clearhold.features.state.closing_evidence import ClosingEvidence, RuleMatches
 from clearhold.features.state.counterparty_book import CounterpartyBook
 from clearhold.features.state.day_tallies import DayTallies
 from clearhold.features.state.kri_facts import KriFacts, KriHistory, KriMemory
@@ -28,7 +28,6 @@ from clearhold.features.state.open_preflights import OpenPreflights
 from clearhold.features.state.parties import Actor, KnownCounterparty
 from clearhold.features.state.party_details import SnapshotOrder
 from clearhold.features.state.program_series import Arrivals, CountedLines, Declared, ProgramSeries
-from clearhold.features.state.rule_matches import RuleMatches
 from clearhold.features.state.score_memory import ScoreMemory
 from clearhold.features.state.transfer_table import Counted, ReturnState, TransferTable, counted_of, return_of
 from clearhold.features.windows.acquaintances import Acquaintances

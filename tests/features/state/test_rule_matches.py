@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clearhold.features.core.rules import RuleMode
-from clearhold.features.state.rule_matches import RuleMatches
+from clearhold.features.state.closing_evidence import RuleMatches
 
 MATCHES = st.tuples(st.sampled_from((RuleMode.LOG, RuleMode.SHADOW)), st.sampled_from(("aa", "bb")), st.integers(0, 40))
 
