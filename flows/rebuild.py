@@ -63,13 +63,6 @@ class _Log(NamedTuple):
         yield from self.reader.entries(shard, segments.last_offset, tail, page=PAGE_ENTRIES)
 
 
-class _NoSnapshots:
-    """No snapshots during a rebuild: the next start uses the existing ones, or replays."""
-
-    def offer(self, shard: int, entries: int) -> None:
-        """Nothing is due."""
-
-
 def committed_in(path: Path) -> dict[int, int]:
     """The committed offsets in the database of a stopped service; empty when it cannot be read."""
     try:
@@ -113,7 +106,8 @@ def _replay(log: _Log, database: duckdb.DuckDBPyConnection, on_progress: Callabl
     chains.open()
     writer = BatchWriter(database, chains)
     shards, applied = Shards(log.data_dir.shards), 0
-    step = ShardStep(StepContext(shards, committed={}, snapshots=_NoSnapshots()))
+    # Without snapshots: the next start uses the existing ones, or replays.
+    step = ShardStep(StepContext(shards, committed={}, offer_snapshot=lambda *_: None))
     for shard in range(shards.count):
         entries = log.entries(shard)
         while page := list(islice(entries, PAGE_ENTRIES)):

@@ -293,9 +293,9 @@ class ActionExecutor:
 async def _outcome_of(change: Awaitable[str]) -> ExecutionOutcome:
     """The version that a change brings into force, or why the change is no longer allowed."""
     try:
-        return outcomes.in_force(await change)
+        return ExecutionOutcome(result=Result.IN_FORCE, bank_response={"version": await change})
     except ConflictError as refusal:
-        return outcomes.not_in_force(str(refusal))
+        return ExecutionOutcome(result=Result.FAILED, bank_response=None, error=str(refusal))
 
 
 def _version_in(row: ActionRow) -> str:

@@ -169,16 +169,6 @@ def recorded() -> ExecutionOutcome:
     return ExecutionOutcome(result=Result.RECORDED, bank_response={"dryRun": False, "note": ON_RECORD})
 
 
-def in_force(version: str) -> ExecutionOutcome:
-    """For a change inside the service: the version that it brought into force."""
-    return ExecutionOutcome(result=Result.IN_FORCE, bank_response={"version": version})
-
-
-def not_in_force(error: str) -> ExecutionOutcome:
-    """For a change that is no longer allowed."""
-    return ExecutionOutcome(result=Result.FAILED, bank_response=None, error=error)
-
-
 def dry_run(reason: DryRun, request: BankRequest | None) -> ExecutionOutcome:
     response = {
         "dryRun": True,

@@ -55,10 +55,12 @@ class ScorerEndpoint:
         questions.settimeout(0)
 
     def between_entries(self) -> None:
+        """Called before each entry, and before each column of rows: it costs next to nothing without a question."""
         if self._flag[0]:
             self._answer_waiting()
 
     def pause(self, seconds: float) -> None:
+        """Called instead of sleeping."""
         self.wait(None, seconds)
 
     def wait(self, descriptor: int | None, seconds: float) -> None:
@@ -68,7 +70,8 @@ class ScorerEndpoint:
         while True:
             for look in self.on_pause:
                 look()
-            self._show_life()
+            if monotonic() - self._alive_at > ALIVE_EVERY_S:
+                self.send(FrameKind.ALIVE)
             left = min(max(0.0, deadline - monotonic()), ALIVE_EVERY_S)
             readable, _, _ = select.select([*self._watched, *others], (), (), left)
             self._serve(readable)
@@ -100,10 +103,6 @@ class ScorerEndpoint:
                     self._serve(readable)
                 except OSError:
                     _leave()
-
-    def _show_life(self) -> None:
-        if monotonic() - self._alive_at > ALIVE_EVERY_S:
-            self.send(FrameKind.ALIVE)
 
     def _serve(self, readable: Sequence[object]) -> None:
         if self._questions in readable:

@@ -193,8 +193,8 @@ def _score(beginning: Beginning, shards: Shards, endpoint: ScorerEndpoint) -> No
 
     waiting = _Waiting(shards, _tails(open_reader(owned), owned, endpoint), endpoint, draining)
     endpoint.on_pause.append(waiting.look)
-    scoring.replay_segments(LogSegments(Path(beginning.lake), tidies=False), snapshots)
-    scoring.run(open_reader, snapshots, draining=draining, stopping=Event())
+    scoring.replay_segments(LogSegments(Path(beginning.lake), tidies=False), snapshots.offer)
+    scoring.run(open_reader, snapshots.offer, draining=draining, stopping=Event())
     endpoint.send(FrameKind.DRAINED)
     while not endpoint.closing:
         endpoint.pause(_POLL_S)

@@ -26,8 +26,10 @@ from clearhold.features.core.errors import UnavailableError
 from clearhold.features.core.log_entry import shard_of
 from clearhold.features.shard.questions import Answer, Owner, Question
 from clearhold.features.shard.shard import Shards, ShardState
+from clearhold.flows.scorer.endpoint import ScorerEndpoint
 from clearhold.flows.stream.dataflow import (
     LogSource,
+    OfferSnapshot,
     Reader,
     RecordSink,
     RowBatch,
@@ -35,7 +37,6 @@ from clearhold.flows.stream.dataflow import (
     ShardChunk,
     ShardResults,
     ShardStep,
-    Snapshots,
     StepContext,
     batch_of,
 )
@@ -97,16 +98,19 @@ class Commits(Protocol):
     def give_away(self, epochs: Mapping[int, int]) -> dict[int, int]: ...
 
 
-class Attendant(Protocol):
-    """The scoring thread's duties between entries: in a separate process, answering questions."""
+class NoQuestions:
+    """This thread gets no questions: callers read the state themselves, under the shards' locks."""
 
     def between_entries(self) -> None:
-        """Called before each entry, and before each column of rows, so it must cost next to nothing when idle."""
-        ...
+        """Nothing to do."""
 
     def pause(self, seconds: float) -> None:
-        """Called instead of sleeping."""
-        ...
+        if seconds:
+            time.sleep(seconds)
+
+
+Attendant = NoQuestions | ScorerEndpoint
+"""The scoring thread's duties between entries: in a separate process, answering questions."""
 
 
 class Scoring:
@@ -132,9 +136,9 @@ class Scoring:
             is_ahead = state.applied_offset > committed
             self._shards.restore(load_state(snapshots, state.shard, committed_offset=committed) if is_ahead else state)
 
-    def replay_segments(self, segments: LogSegments, snapshots: Snapshots) -> None:
+    def replay_segments(self, segments: LogSegments, offer_snapshot: OfferSnapshot) -> None:
         """Apply the entries after a shard's snapshot that Redis may have dropped."""
-        context = self._context(snapshots)
+        context = self._context(offer_snapshot)
         for shard in self._owned:
             after = self._shards.applied_offset(shard)
             if after >= segments.shard(shard).last_offset:
@@ -148,7 +152,12 @@ class Scoring:
             log.info("segments_replayed", shard=shard, after=after, upto=self._shards.applied_offset(shard))
 
     def run(
-        self, open_reader: Callable[[Sequence[int]], Reader], snapshots: Snapshots, *, draining: Event, stopping: Event
+        self,
+        open_reader: Callable[[Sequence[int]], Reader],
+        offer_snapshot: OfferSnapshot,
+        *,
+        draining: Event,
+        stopping: Event,
     ) -> None:
         """Read the log until it is drained or stopped."""
         source = LogSource(
@@ -159,14 +168,14 @@ class Scoring:
             stopping=stopping,
         )
         record = RecordSink(self._sink, self._epochs, between=self._attendant.between_entries)
-        flow = score_bank_events(source, context=self._context(snapshots), record=record)
+        flow = score_bank_events(source, context=self._context(offer_snapshot), record=record)
         run_main(flow)  # type: ignore[no-untyped-call]
 
-    def _context(self, snapshots: Snapshots) -> StepContext:
+    def _context(self, offer_snapshot: OfferSnapshot) -> StepContext:
         return StepContext(
             self._shards,
             committed=self._committed,
-            snapshots=snapshots,
+            offer_snapshot=offer_snapshot,
             between_entries=self._attendant.between_entries,
         )
 
@@ -195,17 +204,6 @@ class LocalOwner:
             began = perf_counter_ns()
             value = question.answer(program)
             return Answer(value, (perf_counter_ns() - began) // _NS_PER_US)
-
-
-class NoQuestions:
-    """This thread gets no questions: callers read the state themselves, under the shards' locks."""
-
-    def between_entries(self) -> None:
-        """Nothing to do."""
-
-    def pause(self, seconds: float) -> None:
-        if seconds:
-            time.sleep(seconds)
 
 
 class LocalScorer:
@@ -284,8 +282,8 @@ class LocalScorer:
 
     def _run(self, scoring: Scoring) -> None:
         try:
-            scoring.replay_segments(self._segments, self._writer)
-            scoring.run(self._open_reader, self._writer, draining=self._draining, stopping=self._stopping)
+            scoring.replay_segments(self._segments, self._writer.offer)
+            scoring.run(self._open_reader, self._writer.offer, draining=self._draining, stopping=self._stopping)
         except BaseException as error:  # noqa: BLE001 - Bytewax raises bare BaseExceptions; each means the end of the flow
             self.failure = failure_of(error)
             log.critical("flow_failed", error=self.failure)

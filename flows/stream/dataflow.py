@@ -59,10 +59,8 @@ class ShardResults:
         self.rows[type(row)].append(row)
 
 
-class Snapshots(Protocol):
-    """Takes a snapshot of a shard's state whenever one is due."""
-
-    def offer(self, shard: int, entries: int) -> None: ...
+OfferSnapshot = Callable[[int, int], None]
+"""Called with a shard and the number of entries just applied: takes a snapshot of its state if one is due."""
 
 
 class StepContext(NamedTuple):
@@ -73,7 +71,7 @@ class StepContext(NamedTuple):
 
     shards: Shards
     committed: Mapping[int, int]
-    snapshots: Snapshots
+    offer_snapshot: OfferSnapshot
     between_entries: Callable[[], None] = nothing
 
 
@@ -98,7 +96,7 @@ class ShardStep(StatefulBatchLogic[ShardChunk, ShardResults, None]):
         results.entries = len(chunk.entries)
         if results.offset > committed:
             results.oldest_at = next(entry.appended_at for entry in chunk.entries if entry.offset > committed)
-        context.snapshots.offer(chunk.shard, results.entries)
+        context.offer_snapshot(chunk.shard, results.entries)
         return results
 
     def snapshot(self) -> None:

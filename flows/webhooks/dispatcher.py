@@ -201,7 +201,7 @@ class WebhookDispatcher:
         try:
             if queue.accepted_at is None and queue.exhausted_at is None:
                 past = await asyncio.to_thread(self._table.past_of, queue.endpoint_id)
-                queue.accepted_at, queue.exhausted_at = past.accepted_at, past.exhausted_at
+                queue.accepted_at, queue.exhausted_at = past
             read = await asyncio.to_thread(lambda: queue.prepared(self._table.waiting(queue.endpoint_id, QUEUE_LIMIT)))
         except Exception as error:  # noqa: BLE001 - whatever failed: a later round reads again
             log.warning("webhook_load_failed", endpoint_id=queue.endpoint_id, error=f"{type(error).__name__}: {error}")

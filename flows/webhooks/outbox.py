@@ -69,17 +69,15 @@ class WebhookCollector(Collector):
         waiting = "Waiting deliveries in memory."
         yield gauge("clearhold_webhook_deliveries_waiting", waiting, counts.waiting)
         overdue = "Age of the oldest due delivery."
-        yield gauge("clearhold_webhook_overdue_seconds", overdue, self._overdue_s())
+        since = counts.due_since
+        overdue_s = 0.0 if since is None else max(0, self._clock.now() - since) / SECOND_US
+        yield gauge("clearhold_webhook_overdue_seconds", overdue, overdue_s)
         exhausted = "Deliveries given up after their last attempt."
         yield counter("clearhold_webhook_deliveries_exhausted", exhausted, counts.exhausted)
         in_flight = "Attempts under way."
         yield gauge("clearhold_webhook_deliveries_in_flight", in_flight, counts.in_flight)
         disabled = "Disabled endpoints."
         yield gauge("clearhold_webhook_endpoints_disabled", disabled, self._disabled())
-
-    def _overdue_s(self) -> float:
-        due_since = self._counts.due_since
-        return 0.0 if due_since is None else max(0, self._clock.now() - due_since) / SECOND_US
 
 
 Row = TypeVar("Row", bound=msgspec.Struct)

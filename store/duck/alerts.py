@@ -125,8 +125,6 @@ class EntryResults(
     """The results of decisions, appeals and labels by the id of their log entry."""
 
 
-# ruff: noqa: S608 - statements are built from constants; every value is a parameter
-
 MOST_OF_ONE_ALERT: Final = 1_000
 
 Row = TypeVar("Row", ActionRow, DispositionRow)

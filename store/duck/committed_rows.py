@@ -23,7 +23,7 @@ from clearhold.store.tables import NUMBERS, TEXTS, Predicate, listed, placeholde
 
 
 class CommittedRows:
-    """Reads committed rows, each time on a new cursor. The caller opens and closes the connection."""
+    """Reads committed rows on a new cursor each time: safe from any thread. The caller opens and closes the connection."""
 
     def __init__(self, connection: duckdb.DuckDBPyConnection) -> None:
         self._connection = connection
@@ -36,6 +36,11 @@ class CommittedRows:
         """The first row, or None."""
         with self._connection.cursor() as cursor:
             return cursor.execute(sql, values).fetchone()
+
+    def _value(self, sql: str, values: Sequence[Any]) -> Any:
+        """The first column of the first row, None without one."""
+        row = self._first(sql, values)
+        return None if row is None else row[0]
 
 
 def programs_sql(program_ids: Sequence[str] | None) -> str:

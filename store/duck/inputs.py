@@ -106,15 +106,15 @@ class Events(CommittedRows):
     def transfer_of(self, principal: Principal, program_id: str, event_id: str) -> str | None:
         """The id of the event's transfer."""
         principal.require_program(program_id)
-        values = [principal.tenant_id, program_id, event_id, EventSubjectType.TRANSFER.value]
-        row = self._first(_SUBJECT, values)
-        return None if row is None else str(row[0])
+        transfer_id: str | None = self._value(
+            _SUBJECT, [principal.tenant_id, program_id, event_id, EventSubjectType.TRANSFER.value]
+        )
+        return transfer_id
 
     def consequences(self, row: EventRow) -> Consequences:
         place = [row.tenant_id, row.program_id, row.offset]
         alert_ids = tuple(alert_id for (alert_id,) in self._read(_ALERTS, place))
-        match = self._first(_PREFLIGHT, place)
-        return Consequences(alert_ids=alert_ids, preflight_id=None if match is None else str(match[0]))
+        return Consequences(alert_ids=alert_ids, preflight_id=self._value(_PREFLIGHT, place))
 
 
 # An unconfirmed append may have left a second record; the newer one was answered.
@@ -169,7 +169,7 @@ class PreflightCounts(NamedTuple):
 class Preflights(CommittedRows):
     def find(self, principal: Principal, preflight_id: str) -> PreflightRecord | None:
         """ForbiddenError when the tenant has it on a program out of the principal's reach."""
-        body = self._text(_FIND_PREFLIGHT, principal.tenant_id, preflight_id)
+        body = self._value(_FIND_PREFLIGHT, [principal.tenant_id, preflight_id])
         if body is None:
             return None
         record = _RECORD.decode(body)
@@ -178,7 +178,8 @@ class Preflights(CommittedRows):
 
     def matched_transfer_id(self, principal: Principal, preflight_id: str) -> str | None:
         """The transfer that landed for it, if any."""
-        return self._text(_MATCHED, principal.tenant_id, preflight_id)
+        transfer_id: str | None = self._value(_MATCHED, [principal.tenant_id, preflight_id])
+        return transfer_id
 
     def counts(self, principal: Principal, program_ids: Sequence[str] | None, *, since: int) -> PreflightCounts:
         """Over pre-flights since an instant, of these programs; None is all that the principal reaches."""
@@ -187,10 +188,6 @@ class Preflights(CommittedRows):
         values = [*within.values, since, *within.values, *within.values]
         (counts,) = self._read(_COUNTS.format(within=within.sql, order=LABEL_ORDER), values)
         return PreflightCounts(*counts)
-
-    def _text(self, sql: str, tenant_id: str, preflight_id: str) -> str | None:
-        row = self._first(sql, [tenant_id, preflight_id])
-        return None if row is None else str(row[0])
 
 
 def idempotent_ids(connection: duckdb.DuckDBPyConnection) -> list[str]:
@@ -248,16 +245,14 @@ class ProgramVersion(msgspec.Struct, frozen=True):
 
 
 class PolicyTable(CommittedRows):
-    """Safe from several threads: it reads on its own cursor."""
-
     def bodies(self, tenant_id: str) -> list[bytes]:
         """The canonical body of every version that came into force in any program of the tenant."""
         return [body.encode() for (body,) in self._read(_BODIES, [tenant_id])]
 
     def body(self, program_id: str, version: str) -> dict[str, Any] | None:
         """The body of a version that came into force in a program, or None."""
-        row = self._first(_BODY, [program_id, version])
-        return None if row is None else msgspec.json.decode(row[0], type=dict[str, Any])
+        body = self._value(_BODY, [program_id, version])
+        return None if body is None else msgspec.json.decode(body, type=dict[str, Any])
 
     def newest(self, tenant_id: str, prefix: str) -> list[NewestVersion]:
         """The version of a prefix in force in each program with scorings; the program's version stands above the

@@ -61,9 +61,7 @@ class Parties(CommittedRows, Generic[Row]):
 
     def last_raw(self, row: Row) -> str:
         """The bank's newest object of it, masked; an empty one without any."""
-        sql = _LAST_RAW.format(**self._words)
-        values = self._first(sql, [row.tenant_id, row.program_id, row.id])
-        return "{}" if values is None else str(values[0])
+        return self._value(_LAST_RAW.format(**self._words), [row.tenant_id, row.program_id, row.id]) or "{}"
 
 
 class Entities(Parties[EntityRow], table="entities", row_type=EntityRow):
@@ -105,7 +103,7 @@ _FIRST_REGISTERED: Final = """
 
 
 class Agents(CommittedRows):
-    """Safe from any thread: each call has its own cursor. The caller has checked access to the program."""
+    """The caller has checked access to the program."""
 
     def page(
         self, tenant_id: str, program_id: str, after: str, limit: int, *, bands: Sequence[Band] | None = None
@@ -124,13 +122,11 @@ class Agents(CommittedRows):
 
     def first_registered(self, tenant_id: str, program_id: str, after: int) -> int | None:
         """The earliest registration among the agents without an entry up to that offset."""
-        values = self._first(_FIRST_REGISTERED, [tenant_id, program_id, after])
-        return None if values is None else values[0]
+        registered_at: int | None = self._value(_FIRST_REGISTERED, [tenant_id, program_id, after])
+        return registered_at
 
 
 class AgentImports(CommittedRows):
-    """Safe from any thread: each call has its own cursor."""
-
     def newest(self, tenant_id: str, program_id: str) -> AgentImportRow | None:
         """The newest begin or end of an import."""
         return self._one("true", tenant_id, program_id)
@@ -171,8 +167,6 @@ DueParty = tuple[PartyKey, str | None]
 
 
 class DirectoryTable(CommittedRows):
-    """Safe from any thread: each call has its own cursor."""
-
     def due(self, tenant_ids: Collection[str], *, fetched_until: int, limit: int) -> list[DueParty]:
         """The parties never fetched, then those fetched last at that instant or before, the oldest first.
 

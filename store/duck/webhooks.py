@@ -85,13 +85,6 @@ class DueDelivery(msgspec.Struct, frozen=True, gc=False):
     state: DeliveryState
 
 
-class EndpointPast(msgspec.Struct, frozen=True):
-    """When an endpoint last accepted a delivery, and when one was last exhausted; None for never."""
-
-    accepted_at: int | None
-    exhausted_at: int | None
-
-
 class WebhookDeliveries(CommittedRows):
     def list_newest(
         self, tenant_id: str, endpoint_id: str, limit: int, *, before: WebhookDeliveryRow | None = None
@@ -124,10 +117,10 @@ class WebhookDeliveries(CommittedRows):
         values = [endpoint_id, min(instants), max(instants), listed([delivery_id for delivery_id, _ in deliveries])]
         return {delivery_id: body.encode() for delivery_id, body in self._read(_BODIES, values)}
 
-    def past_of(self, endpoint_id: str) -> EndpointPast:
-        row = self._first(_HEALTH, [endpoint_id])
-        assert row is not None, "an aggregate has a row"
-        return EndpointPast(*row)
+    def past_of(self, endpoint_id: str) -> tuple[int | None, int | None]:
+        """When an endpoint last accepted a delivery, and when one was last exhausted; None for never."""
+        ((accepted_at, exhausted_at),) = self._read(_HEALTH, [endpoint_id])
+        return accepted_at, exhausted_at
 
     def forget_settled(self, before: int) -> None:
         """Delete ended deliveries from before an instant."""

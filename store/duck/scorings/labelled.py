@@ -234,10 +234,7 @@ _CHAMPIONS: Final = "SELECT DISTINCT champion_version FROM shadow_scores WHERE {
 
 
 class ShadowScores(CommittedRows):
-    """Safe from several threads: it reads on its own cursor.
-
-    Errors  ForbiddenError for a program that the principal may not touch
-    """
+    """Errors  ForbiddenError for a program that the principal may not touch"""
 
     def counts(
         self, principal: Principal, version: str, *, program_ids: Sequence[str] | None, since: int, now: int
