@@ -167,9 +167,7 @@ class EndpointQueue:
 
     def prepared(self, due: Iterable[DueDelivery]) -> ReadWaiting:
         """On a worker thread, because there may be thousands: the deliveries of the tables in this form."""
-        known = {
-            each.id: WaitingDelivery(each.id, each.event, each.event_id, each.created_at, each.state) for each in due
-        }
+        known = {each[0]: WaitingDelivery(*each) for each in due}
         entries = [self._entry_of(waiting) for waiting in known.values()]
         heapq.heapify(entries)
         return ReadWaiting(known, entries)

@@ -23,7 +23,7 @@ from clearhold.store.tables import NUMBERS, TEXTS, Predicate, listed, placeholde
 
 
 class CommittedRows:
-    """Reads committed rows on a new cursor each time: safe from any thread. The caller opens and closes the connection."""
+    """Reads committed rows from any thread, each time on a new cursor. The caller opens and closes the connection."""
 
     def __init__(self, connection: duckdb.DuckDBPyConnection) -> None:
         self._connection = connection

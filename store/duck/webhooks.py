@@ -75,14 +75,8 @@ class StoredDelivery(msgspec.Struct, frozen=True):
     state: DeliveryState
 
 
-class DueDelivery(msgspec.Struct, frozen=True, gc=False):
-    """A waiting delivery without its body."""
-
-    id: str
-    event: str
-    event_id: str
-    created_at: int
-    state: DeliveryState
+DueDelivery = tuple[str, str, str, int, DeliveryState]
+"""A waiting delivery without its body: id, event, event id, creation, state."""
 
 
 class WebhookDeliveries(CommittedRows):
@@ -106,7 +100,7 @@ class WebhookDeliveries(CommittedRows):
             cursor.execute(_DUE, [endpoint_id, endpoint_id, limit])
             while tuples := cursor.fetchmany(_ROWS_AT_ONCE):
                 due += [
-                    DueDelivery(id_, event, event_id, created_at, _state(state, created_at=created_at))
+                    (id_, event, event_id, created_at, _state(state, created_at=created_at))
                     for id_, event, event_id, created_at, state in tuples
                 ]
         return due
