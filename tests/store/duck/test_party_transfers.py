@@ -1,6 +1,5 @@
 """The transfers that stand for parties, as a backfill of actors reads them: the newest of each, and the strongest."""
 
-from array import array
 from random import Random
 
 import duckdb
@@ -43,10 +42,11 @@ def test_given_random_transfers_then_an_entity_has_the_four_that_memory_holds_fi
         memory.add(entity, number, AT + day * DAY_US, stored or 0)
     write(database, *rows)
 
-    kept, last_row = array("q", memory.dump()[0]), (1 << 32) - 1
+    last_row = (1 << 32) - 1
     with transfers_at(database, 5_000) as transfers:
         for entity in range(3):
-            strongest = {last_row - (each & last_row) for each in kept[entity * 4 : entity * 4 + 4] if each}
+            held = sorted((entry for entry, _ in memory._all(entity)), reverse=True)
+            strongest = {last_row - (each & last_row) for each in held[: FADING.kept]}
             assert len(strongest) == 4
             newest = max((day, number) for number, owner, day, _ in scores if owner == entity)[1]
             found = transfers.of_actors([f"enti_{entity}"])
