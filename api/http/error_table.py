@@ -52,7 +52,8 @@ ERRORS: Final[Mapping[ErrorCode, ErrorEntry]] = {
         "An operator token or the admin token came without X-Operator.", "Name the acting person in X-Operator."
     ),
     ErrorCode.OPERATOR_INVALID: _invalid(
-        "X-Operator is not 1-128 printable ASCII characters, or has the form of a key or a policy.",
+        "X-Operator is blank, repeated or not 1-128 printable ASCII characters, or begins with `key:`, `policy:` or "
+        "`operator:`.",
         "Send a login name or an e-mail address.",
     ),
     ErrorCode.PERSON_REQUIRED: _invalid(
@@ -129,8 +130,9 @@ ERRORS: Final[Mapping[ErrorCode, ErrorEntry]] = {
         "Use a key of the program's mode, without `programId` or with this one.",
     ),
     ErrorCode.ORIGIN_REFUSED: _forbidden(
-        "A browser page of another origin calls the connector, or a request on this machine names another host.",
-        "Call without Origin and under the service's own name; or list the origin in `CLEARHOLD_CONNECTOR_ORIGINS`.",
+        "A browser page of another origin calls the connector, or a request on this machine has another Host than "
+        "localhost, 127.0.0.1, ::1 or that of `CLEARHOLD_BASE_URL`.",
+        "Call without Origin and under one of these hosts; or list the origin in `CLEARHOLD_CONNECTOR_ORIGINS`.",
     ),
     ErrorCode.PATH_NOT_FOUND: _unknown("No route has this path.", "`/docs` lists every path."),
     ErrorCode.TENANT_NOT_FOUND: _unknown("No tenant has this id.", "`GET /api/admin/tenants` lists them."),
@@ -138,7 +140,9 @@ ERRORS: Final[Mapping[ErrorCode, ErrorEntry]] = {
         "The tenant has no program of this id or slug.", "`GET /api/programs` lists them."
     ),
     ErrorCode.ENTITY_NOT_FOUND: _unknown(
-        "The tenant has no entity of this id.", "Wait for the bank's first event on it; look at its `result`."
+        "The tenant has no entity of this id.",
+        "Wait for the bank's first event on it. If that has come, its `result` in `GET /api/events` says why it had no "
+        "effect.",
     ),
     ErrorCode.COUNTERPARTY_NOT_FOUND: _unknown(
         "The tenant has no counterparty of this id.", "Wait for the bank's first event or transfer with it."
@@ -178,7 +182,8 @@ ERRORS: Final[Mapping[ErrorCode, ErrorEntry]] = {
         "The endpoint has no such delivery.", "`GET /api/webhooks/{webhookId}/deliveries` lists them."
     ),
     ErrorCode.CHAIN_TOO_SHORT: _unknown(
-        "The chain has fewer links than that.", "`GET /api/record/verify` counts them."
+        "The chain has no link of this number, or fewer links than the requested size.",
+        "`GET /api/record/verify` counts them.",
     ),
     ErrorCode.METHOD_NOT_ALLOWED: ErrorEntry(
         405, "The path does not take this method.", "The header Allow, and `error`, list the methods."
@@ -195,7 +200,7 @@ ERRORS: Final[Mapping[ErrorCode, ErrorEntry]] = {
         "The tenant has a policy of this version.", "Choose a new version: a policy is never edited."
     ),
     ErrorCode.POLICY_VERSION_NOT_NEXT: _conflict(
-        "The version skips a number: versions of a kind are numbered from 1, over the tenant and its programs.",
+        "The version skips a number: a tenant has one numbering of each kind, from 1, for all its programs.",
         "Take the version that `error` names; `GET /api/policies?prefix=` lists the existing ones.",
     ),
     ErrorCode.TOO_MANY_POLICIES: _conflict(
@@ -207,8 +212,9 @@ ERRORS: Final[Mapping[ErrorCode, ErrorEntry]] = {
         "The tenant has or had a rule of this id.", "Choose another id, or change that rule with `PUT /api/rules/{id}`."
     ),
     ErrorCode.TOO_MANY_RULES: _conflict(
-        "The tenant has reached its limit of rules, or the rules that count are too long for all programs together.",
-        "Archive one with `POST /api/rules/{id}/archive`, or shorten some.",
+        "The tenant has reached its limit of rules; or its rules in force and in testing, with a copy for each "
+        "program, have too many bytes.",
+        "Archive one with `POST /api/rules/{id}/archive`, or shorten or pause some.",
     ),
     ErrorCode.RULE_NOT_TESTED: _conflict(
         "The rule's current text has no backtest over 90 days that is less than 24 hours old.",
@@ -242,11 +248,12 @@ ERRORS: Final[Mapping[ErrorCode, ErrorEntry]] = {
     ErrorCode.ALREADY_APPEALED: _conflict("The alert was appealed before.", "Decide the alert that the appeal opened."),
     ErrorCode.CHANGE_PENDING: _conflict(
         "A change of the same kind waits for its approver.",
-        "`GET /api/actions?status=requested` lists it. Another person approves it; its requester's approval ends it.",
+        "`GET /api/actions?status=requested` lists it. Another person approves it; if its requester does, "
+        "it is refused for good.",
     ),
     ErrorCode.AUTONOMY_UNCHANGED: _conflict(
-        "The program has the tier, and no withdrawn detector is eligible.",
-        "Nothing is left to do until `eligibility` changes.",
+        "The program already has this tier, and no detector that was withdrawn from it has become eligible again.",
+        "Wait until `eligibility` in `GET /api/autonomy/{programId}` shows one.",
     ),
     ErrorCode.LIMIT_UNCHANGED: _conflict(
         "The requested cap is in force, or its removal was requested where no cap is set.",
@@ -265,7 +272,7 @@ ERRORS: Final[Mapping[ErrorCode, ErrorEntry]] = {
     ),
     ErrorCode.ACTOR_UNSCORED: _conflict(
         "The actor has no score, because its history is too short.",
-        "Wait for more transfers; for an agent use type `agent`, not `entity`.",
+        "Wait for more transfers. An agent has a score as type `agent` alone: as `entity` it stays unscored.",
     ),
     ErrorCode.ROTATION_PENDING: _conflict(
         "A new signing key of this purpose is announced already, and has not begun to sign.",

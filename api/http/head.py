@@ -179,7 +179,9 @@ async def in_time(step: Awaitable[T], answer_by: float | None) -> T:
 
 
 OTHER_ORIGIN: Final = "Pages of this origin may not call. CLEARHOLD_CONNECTOR_ORIGINS lists the allowed ones."
-OTHER_HOST: Final = "On this machine the header Host must be localhost, or the host of CLEARHOLD_BASE_URL."
+OTHER_HOST: Final = (
+    "On this machine the header Host must be localhost, 127.0.0.1, ::1, or the host of CLEARHOLD_BASE_URL."
+)
 _HTTP: Final = b"http://"
 _LOCAL: Final = frozenset({"localhost", "127.0.0.1", "::1"})
 

@@ -1,4 +1,4 @@
-"""The lake for analysts in a running service: a thread copies committed rows every few seconds.
+"""The lake for analysts in a running service: a thread copies committed rows every ``lake_seconds``.
 
 committed tables ─▶ parts by table and day ─▶ list of parts, replaced whole ─▶ readers in other processes
 

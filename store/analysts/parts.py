@@ -162,8 +162,9 @@ _QUIET_US: Final = 10 * MINUTE_US
 def due_for_merging(parts: Iterable[Part], now: int) -> list[Part]:
     """Neighbouring parts of one table and day, in order, that one part can replace; empty when nothing is due.
 
-    An open day gets a part every few seconds. Eight parts with equally many merges become one, so a day never has more
-    than a few dozen; a day that is over becomes one part, or several above ``MOST_ROWS`` rows.
+    An open day gets a part in each round of copying that has rows of it. Eight parts with equally many merges become
+    one, so a day never has more than a few dozen. A day that is over becomes one part, or several above ``MOST_ROWS``
+    rows.
     """
     counting = [part for part in parts if part.counts_at(now) and not part.is_replaced]
     for _, of_day in groupby(counting, key=lambda part: (part.table_name, part.day)):
