@@ -1,6 +1,6 @@
 """Texts by key or number: an index of ids, the short words of a program, and dumps in slices.
 
-``IdIndex`` maps keys of 80 bits to small integers and keeps every key for good in about 15 bytes. Linear hashing: keys
+``IdIndex`` maps keys of 72 bits to small integers and keeps every key for good in about 14 bytes. Linear hashing: keys
 lie in buckets by their leading bits, a bucket is one string of bytes that is searched whole, and when the keys exceed
 the capacity of the buckets, the next bucket is split in two. So every insertion costs about the same, and a search
 costs the same among a thousand keys and among ten million, except for the machine's caches. A bucket's keys are stored
@@ -8,7 +8,7 @@ without the leading bytes that all of them share.
 
 Dumps are in slices, so that encoding one of them holds the interpreter, and thereby a pre-flight, only briefly.
 
-Errors  none; keys are hashes, taken as unique: of a billion ids any two share 80 bits with a chance below 10^-6
+Errors  none; keys are hashes, taken as unique: of a hundred million ids any two share 72 bits with a chance of 10^-6
 Source  Litwin, "Linear hashing: a new tool for file and table addressing" (1980)
 """
 
@@ -18,7 +18,7 @@ from itertools import islice
 from struct import Struct
 from typing import Any, Final
 
-KEY_BYTES: Final = 10
+KEY_BYTES: Final = 9
 _KEYS_PER_BUCKET: Final = 96  # twice as many are searched for longer, half as many take two bytes more each
 _U32: Final = Struct("<I")  # a value; and of a key, its leading bits, the lowest first
 _VALUE_BYTES: Final = 4

@@ -133,11 +133,11 @@ def test_given_any_fill_when_a_key_is_put_then_no_bucket_changes_but_its_own_and
 
 
 def test_given_keys_that_share_all_bits_that_tell_buckets_when_they_are_put_then_each_is_its_own() -> None:
-    values = {b"\x07\x00\x00\x00" + low.to_bytes(6, "big"): low for low in range(500)}
+    values = {b"\x07\x00\x00\x00" + low.to_bytes(5, "big"): low for low in range(500)}
     index = filled(values)
 
     assert all(index.get(key) == value for key, value in values.items())
-    assert index.get(b"\x07\x00\x00\x00" + (500).to_bytes(6, "big")) is None
+    assert index.get(b"\x07\x00\x00\x00" + (500).to_bytes(5, "big")) is None
 
 
 @pytest.mark.parametrize(
