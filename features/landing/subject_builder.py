@@ -195,7 +195,7 @@ def _account_changed(
     if counterparty is None:
         return details is not None and book.has_other_account(*details, at=at)
     if (counterparty.accounts or details is not None) and _pays_new_account(
-        program, counterparty, details or paid, at, own
+        program, counterparty, paid or details, at, own
     ):
         return True
     counted = own.counterparty if own.moved else None

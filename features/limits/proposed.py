@@ -63,6 +63,7 @@ def assess_proposed(
     proposed = transfer.counterparty
     country = country_of_transfer(None if proposed is None else proposed.country_code, counterparty)
     actor = _actor_of(program, transfer.entity_id)
+    details, paid = _details_of(program, transfer, counterparty, at)
     cents, usd_rate = _priced(program, transfer, at)
     subject = build_subject(
         program,
@@ -81,8 +82,8 @@ def assess_proposed(
         at=at,
         moved=True,
         counterparty_named=transfer.counterparty_id is not None or proposed is not None,
-        details=_details_of(transfer, counterparty),
-        paid=None if proposed is None else paid_account(counterparty, proposed.routing_number, proposed.account_last4),
+        details=details,
+        paid=paid,
     )
     baseline = program.baseline.measure(at, class_of(subject.rail, subject.direction))
     assessment = assess(
@@ -219,17 +220,27 @@ def _node_of(
     return node
 
 
-def _details_of(transfer: ProposedTransfer, counterparty: KnownCounterparty | None) -> PartyDetails | None:
-    """The counterparty's details as its landing would know them.
+def _details_of(
+    program: ProgramState, transfer: ProposedTransfer, counterparty: KnownCounterparty | None, at: int
+) -> tuple[PartyDetails | None, PartyDetails | None]:
+    """The counterparty's details as its landing would know them, and the account that the transfer would pay.
 
-    A transfer with its id, or a counterparty known only by name, takes the proposed details; a match on file does not.
+    A transfer with its id, or a counterparty known only by name, takes the proposed details, but for those that were
+    stated after ``at``; a match on file takes none.
     """
     proposed = transfer.counterparty
     if proposed is None:
-        return None
+        return None, None
     routing, last4 = proposed.routing_number, proposed.account_last4
     if counterparty is None:
-        return PartyDetails(proposed.name, routing, last4)
+        return PartyDetails(proposed.name, routing, last4), None
     if transfer.counterparty_id is None and not counterparty.unlisted:
-        return None
-    return PartyDetails(proposed.name, *counterparty.account_after(routing, last4))
+        return None, paid_account(counterparty, routing, last4)
+    account = counterparty.account_after(routing, last4)
+    name_at, account_at, _ = program.counterparties.stated_at(counterparty)
+    name = proposed.name if name_at <= at else counterparty.name
+    if account_at <= at:
+        return PartyDetails(name, *account), PartyDetails(name, *account)
+    added = counterparty.completed_by(routing, last4)
+    present = (counterparty.routing or added[0], counterparty.last4 or added[1])
+    return PartyDetails(name, *present), PartyDetails(name, *account)

@@ -168,17 +168,21 @@ class CounterpartyBook:
         self._index_name(party, former_name=former_name)
         return True
 
+    def stated_at(self, party: KnownCounterparty) -> tuple[int, int, int]:
+        """The times of its name, its account and its country; ``ALWAYS`` for one that it has not."""
+        newest = self._stated_at[party.index]
+        return self._stated_apart.get(party.index) or (
+            newest if party.name else ALWAYS,
+            newest if party.routing or party.last4 else ALWAYS,
+            newest if party.country else ALWAYS,
+        )
+
     def _are_newest(
         self, party: KnownCounterparty, name: str | None, account: str | None, country: str | None, at: int
     ) -> tuple[bool, bool, bool]:
         """Whether the stated name, account and country are the newest; their times are stored."""
         index = party.index
-        newest = self._stated_at[index]
-        name_at, account_at, country_at = self._stated_apart.get(index) or (
-            newest if party.name else ALWAYS,
-            newest if party.routing or party.last4 else ALWAYS,
-            newest if party.country else ALWAYS,
-        )
+        name_at, account_at, country_at = self.stated_at(party)
         is_newest = (
             bool(name) and name_at <= at,
             bool(account) and account_at <= at,
