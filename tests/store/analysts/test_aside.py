@@ -16,6 +16,7 @@ LINUX: Final = pytest.mark.skipif(sys.platform != "linux", reason="macOS has nei
 SAYS_ITS_CLASS: Final = """
 import os, duckdb
 connection = duckdb.connect(config={"threads": 3})
+connection.execute("SET enable_progress_bar = false")
 connection.execute("SELECT sum(i) FROM range(1000000) AS r(i)").fetchall()
 classes = {os.sched_getscheduler(int(thread)) for thread in os.listdir("/proc/self/task")}
 weight = open("/proc/self/autogroup").read().split()[-1] if os.path.exists("/proc/self/autogroup") else "19"
