@@ -225,8 +225,8 @@ def _details_of(
 ) -> tuple[PartyDetails | None, PartyDetails | None]:
     """The counterparty's details as its landing would know them, and the account that the transfer would pay.
 
-    A transfer with its id, or a counterparty known only by name, takes the proposed details, but for those that were
-    stated after ``at``; a match on file takes none.
+    A transfer with its id, or a counterparty known only by name, takes the proposed details where none on file is of
+    after ``at``; a match on file takes none.
     """
     proposed = transfer.counterparty
     if proposed is None:
