@@ -69,7 +69,9 @@ class Customer:
         chosen = max(scored, key=lambda t: t.score or 0) if self.chance.random() < 0.7 else self.chance.choice(scored)
         alerts = self.get("/api/alerts", programId=self.program["id"], transferId=chosen.id, limit=100)["data"]
         own = [alert for alert in alerts if alert["transferId"] == chosen.id and alert["status"] == "held"]
-        if own and self.chance.random() < 0.5:
+        others = [each for each in alerts if each not in own and each["status"] != "closed"]
+        is_last = all(each["subjectType"] == "program" for each in others)  # else its points wait for the others
+        if own and is_last and self.chance.random() < 0.5:
             for alert in own:
                 self.post(f"/api/alerts/{alert['id']}/decide", {"decision": "release", "narrative": WORDS})
         else:
