@@ -139,13 +139,12 @@ def _packed_baseline(baseline: BaselineValues) -> tuple[int, int, int]:
 
 
 def _merged_amount(program: ProgramState, stored: TransferRecord, snapshot: TransferSnapshot) -> tuple[int, int | None]:
-    """The amount in its own currency, and in US cents; while it is the same, so are the US cents that were stated."""
-    former = program.strings.text(stored.currency)
-    currency, stated = snapshot.currency or former, snapshot.stated_usd_cents
-    amount = stored.amount if snapshot.amount_cents is None else snapshot.amount_cents
-    if stated is None and (amount, currency) == (stored.amount, former):
-        stated = priced(stored.cents)
-    return amount, usd_cents_of(amount, currency, stated)
+    """The amount in its own currency, and in US cents; a snapshot without an amount changes neither."""
+    currency = snapshot.currency or program.strings.text(stored.currency)
+    if snapshot.amount_cents is not None:
+        return snapshot.amount_cents, usd_cents_of(snapshot.amount_cents, currency, snapshot.stated_usd_cents)
+    stated = priced(stored.cents) if snapshot.stated_usd_cents is None else snapshot.stated_usd_cents
+    return stored.amount, usd_cents_of(stored.amount, currency, stated)
 
 
 def _merged_country(
