@@ -92,13 +92,12 @@ def assess_proposed(
     is_known = actor is not None and actor.index < len(program.actors)
     thin = thin_in_question(subject, assessment.vector, is_known=is_known)
     parties, whole = _parties(transfer, actor, counterparty), _whole(transfer, cents)
+    on_file = None if counterparty is None or counterparty.unlisted else counterparty
     return PreflightAssessment(
         assessment=assessment,
         resolved=Resolved(
             entity_id=parties.entity_id,
-            counterparty_id=transfer.counterparty_id
-            if counterparty is None or counterparty.unlisted
-            else counterparty.id,
+            counterparty_id=transfer.counterparty_id if on_file is None else on_file.id,
             counterparty_country=country,
         ),
         degraded_reasons=(*assessment.degraded_reasons, *thin),
