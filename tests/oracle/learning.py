@@ -123,8 +123,9 @@ def learn_counterparty(program: Program, data: Data, event_at: int, word: str | 
 
 
 def _say(program: Program, key: Key, said: Party, at: int, *, older: bool = False) -> None:
-    """Take over what is said, unless something newer is known; names are kept in the order in which they were taken,
-    accounts by their first holder.
+    """Store the stated details that are newer than the known ones.
+
+    Names are kept in order of arrival, accounts by their first holder.
     """
     party = program.parties.setdefault(key, Party())
     name, where, has_account = said.name, said.country, bool(said.routing or said.last4)
@@ -151,7 +152,7 @@ def _is_newest(party: Party, detail: str, at: int, *, older: bool) -> bool:
 
 
 def _say_earlier_account(program: Program, key: Key, party: Party, said: Party) -> Party | Account:
-    """An account that another one has replaced since, or what is missing of the present one."""
+    """Store an account stated before the present one; one that matches it fills in what the present one lacks."""
     if not details_differ(party, said):
         party.routing, party.last4 = party.routing or said.routing, party.last4 or said.last4
         return party
@@ -214,9 +215,9 @@ def pay_account(program: Program, known: Known, said: Said) -> None:
 
 
 def on_file(program: Program, said: Party) -> Key | None:
-    """Whom a name without an id means: the holder of the account, else the first of that name that may be it.
+    """The counterparty for a name without an id: the holder of the account, else the first of that name that matches.
 
-    One of whom no account is known is not it when another of that name has a different one.
+    One without an account does not match when another of that name has a different account.
     """
     holder = program.holders.get((said.routing or "", said.last4 or ""))
     if holder is not None:
@@ -243,9 +244,9 @@ def stranger_of(said: Party) -> Key:
 
 
 def party_of(program: Program, said: Said, at: int, known: Known | None = None) -> Key | None:
-    """Whom a snapshot names as its other side, after learning what it says of them as of ``at``.
+    """The counterparty of a snapshot, after its details are stored as of ``at``.
 
-    A later snapshot of a transfer that is ``known`` repeats what was true of them when it was made.
+    A later snapshot of a ``known`` transfer repeats the details of the time at which the transfer was made.
     """
     details = Party(said.name, said.routing, said.last4, said.country)
     if said.counterparty_id is not None:
