@@ -25,7 +25,7 @@ from clearhold.features.windows.id_index import IdIndex, in_slices
 TALLIED: Final = 16
 DISPUTE_WAITS_US: Final = DAYS_60
 """For its transfer, by the log's time: as long as a payment may come back as unauthorized."""
-LOOSE_TEXTS: Final = 128  # alerts of a program whose texts are not packed
+LOOSE_TEXTS: Final = 64  # alerts of a program whose texts are not packed
 
 _ALERTED, _IN_HOLD = 1, 2  # in an alert that a person decides; in such an alert in the hold band
 _DECODER: Final = msgspec.msgpack.Decoder(AlertState)

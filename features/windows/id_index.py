@@ -19,7 +19,7 @@ from struct import Struct
 from typing import Any, Final
 
 KEY_BYTES: Final = 9
-_KEYS_PER_BUCKET: Final = 96  # twice as many are searched for longer, half as many take two bytes more each
+_KEYS_PER_BUCKET: Final = 128  # twice as many are searched for longer, half as many take a byte more each
 _U32: Final = Struct("<I")  # a value; and of a key, its leading bits, the lowest first
 _VALUE_BYTES: Final = 4
 _BYTE_BITS: Final = 8

@@ -9,6 +9,7 @@ Cost    reading a row is one unpacking and an addition a number; a full block is
 """
 
 import struct
+from array import array
 from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 from operator import add, sub
@@ -26,7 +27,7 @@ _LAYOUTS_CACHED: Final = 4_096
 
 Numbers = npt.NDArray[np.int64]
 Unpack = Callable[[bytearray, int], tuple[Any, ...]]
-DumpedBlock = tuple[list[int], str, bytes]
+DumpedBlock = tuple[bytes, str, bytes]
 """The base of each column, the types of all columns, and the rows."""
 
 
@@ -72,7 +73,7 @@ class NarrowTable:
         self._head = head
         self._open = _layout(_WIDEST * width, head)  # of the block that is not full
         self._count = 0
-        self._bases: list[list[int]] = []  # by block and column
+        self._bases: list[array[int]] = []  # by block and column
         self._layouts: list[_Layout] = []
         self._blocks: list[bytearray] = []
 
@@ -85,7 +86,7 @@ class NarrowTable:
         if not row & _PLACE:
             if row:
                 self._narrow(len(self._blocks) - 1)
-            self._bases.append([0] * len(self._open.codes))
+            self._bases.append(array(_WIDEST, [0]) * len(self._open.codes))
             self._layouts.append(self._open)
             self._blocks.append(bytearray())
         self._blocks[-1] += self._open.pack(*numbers)
@@ -167,12 +168,12 @@ class NarrowTable:
 
     def dump(self) -> Iterator[DumpedBlock]:
         for bases, layout, block in zip(self._bases, self._layouts, self._blocks, strict=True):
-            yield bases, layout.codes, bytes(block)
+            yield bases.tobytes(), layout.codes, bytes(block)
 
     def load(self, dumped: Any) -> None:
         """Restore one block."""
         bases, codes, rows = dumped
-        self._bases.append(bases)
+        self._bases.append(array(_WIDEST, bases))
         self._layouts.append(_layout(codes, self._head))
         self._blocks.append(bytearray(rows))
         self._count += len(rows) // self._layouts[-1].size

@@ -121,7 +121,7 @@ def test_given_bytes_that_lie_across_two_keys_when_they_are_a_key_then_they_are_
 
 def test_given_any_fill_when_a_key_is_put_then_no_bucket_changes_but_its_own_and_the_one_that_is_split() -> None:
     index, before = IdIndex(), list[bytes]()
-    for number in range(5_000):
+    for number in range(6_000):
         index.put(key_of(f"evnt_{number}"), number)
         after = index.dump()
         changed = [place for place, bucket in enumerate(before) if bucket is not after[place]]
