@@ -97,8 +97,8 @@ def link_payer(program: ProgramState, party: KnownCounterparty, actor: int) -> b
 
     A link before its first payment makes it a node of the agent, so that money is followed through it.
     """
-    if party.node == NOBODY:
-        party.node = 2 * actor
+    if party.same_as == NOBODY:
+        party.same_as = actor
     return program.agents.link(party.index, actor)
 
 

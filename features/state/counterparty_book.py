@@ -15,6 +15,8 @@ from clearhold.features.windows.id_index import IdIndex, key_of
 from clearhold.features.windows.series import ALWAYS
 
 _SEVERAL: Final = -1
+_NEVER_STATED: Final = (ALWAYS, ALWAYS, ALWAYS)
+_DETAILS: Final = len(_NEVER_STATED)
 
 
 class PartyLookup:
@@ -84,8 +86,8 @@ class PartyLookup:
 class CounterpartyBook:
     """Counterparties of one program, found by id, by routing number and last four, or by name.
 
-    A newer statement of a detail counts, in any order of arrival: the book has the time of each counterparty's newest
-    details, and the times of its name, its account and its country where they are apart.
+    A newer statement of a detail counts, in any order of arrival: the book has the times at which the name, the
+    account and the country of each counterparty were stated.
     """
 
     def __init__(self) -> None:
@@ -94,8 +96,7 @@ class CounterpartyBook:
         self._by_account = PartyLookup()
         self._by_name = PartyLookup()
         self._by_look = PartyLookup()  # those whose name looks otherwise than it is written
-        self._stated_at = array("q")
-        self._stated_apart: dict[int, tuple[int, int, int]] = {}
+        self._stated_at = array("q")  # ``_DETAILS`` instants a counterparty: of its name, its account and its country
 
     def get(self, counterparty_id: str) -> KnownCounterparty | None:
         return self._by_id.get(counterparty_id)
@@ -106,7 +107,7 @@ class CounterpartyBook:
             party = KnownCounterparty(counterparty_id, len(self.all), AmountSeries())
             self.all.append(party)
             self._by_id[counterparty_id] = party
-            self._stated_at.append(ALWAYS)
+            self._stated_at.extend(_NEVER_STATED)
         return party
 
     def unlisted(self, name: str, routing: str | None, last4: str | None) -> KnownCounterparty:
@@ -132,25 +133,25 @@ class CounterpartyBook:
 
         ``is_older`` decides between two statements of one instant. Lookups keep the first holder of an account.
         """
-        has_account, is_changed = routing or last4, False
-        if not (name or has_account or country):
-            return False
-        if (
-            at >= self._stated_at[party.index]
-            and (name or not party.name)
-            and (has_account or not (party.routing or party.last4))
-            and (country or not party.country)
-            and not is_older
-        ):
-            self._stated_at[party.index] = at
-            if self._stated_apart:
-                self._stated_apart.pop(party.index, None)
-        else:
-            is_name, is_account, is_country = self._are_newest(party, name, has_account, country, at - is_older)
-            name, country = name if is_name else None, country if is_country else None
-            if has_account and not is_account:
+        is_changed, at, stated_at = False, at - is_older, self._stated_at
+        of_name = _DETAILS * party.index
+        of_account, of_country = of_name + 1, of_name + 2
+        if name:
+            if stated_at[of_name] <= at:
+                stated_at[of_name] = at
+            else:
+                name = None
+        if routing or last4:
+            if stated_at[of_account] <= at:
+                stated_at[of_account] = at
+            else:
                 is_changed = self._add_earlier_account(party, routing, last4)
                 routing, last4 = party.completed_by(routing, last4)
+        if country:
+            if stated_at[of_country] <= at:
+                stated_at[of_country] = at
+            else:
+                country = None
         if (
             (not name or name == party.name)
             and (not country or country == party.country)
@@ -168,32 +169,9 @@ class CounterpartyBook:
         self._index_name(party, former_name=former_name)
         return True
 
-    def stated_at(self, party: KnownCounterparty) -> tuple[int, int, int]:
-        """The times of its name, its account and its country; ``ALWAYS`` for one that it has not."""
-        newest = self._stated_at[party.index]
-        return self._stated_apart.get(party.index) or (
-            newest if party.name else ALWAYS,
-            newest if party.routing or party.last4 else ALWAYS,
-            newest if party.country else ALWAYS,
-        )
-
-    def _are_newest(
-        self, party: KnownCounterparty, name: str | None, account: str | None, country: str | None, at: int
-    ) -> tuple[bool, bool, bool]:
-        """Whether the stated name, account and country are the newest; their times are stored."""
-        index = party.index
-        name_at, account_at, country_at = self.stated_at(party)
-        is_newest = (
-            bool(name) and name_at <= at,
-            bool(account) and account_at <= at,
-            bool(country) and country_at <= at,
-        )
-        if any(is_newest):
-            is_name, is_account, is_country = is_newest
-            times = (at if is_name else name_at, at if is_account else account_at, at if is_country else country_at)
-            self._stated_apart[index] = times
-            self._stated_at[index] = max(times)
-        return is_newest
+    def stated_at(self, party: KnownCounterparty) -> Sequence[int]:
+        """The times of its name, its account and its country; ``ALWAYS`` for one that was not stated."""
+        return self._stated_at[_DETAILS * party.index : _DETAILS * (party.index + 1)]
 
     def _add_earlier_account(self, party: KnownCounterparty, routing: str | None, last4: str | None) -> bool:
         if not party.add_earlier_account(routing, last4):
@@ -271,7 +249,7 @@ class CounterpartyBook:
     def dump_lookups(self) -> tuple[Any, ...]:
         """The lookups, which depend on the order of the details' arrival, and the times of the details."""
         lookups = (self._by_account.dump(), self._by_name.dump(), self._by_look.dump())
-        return (*lookups, self._stated_at.tobytes(), list(self._stated_apart.items()))
+        return (*lookups, self._stated_at.tobytes())
 
     def load_parties(self, dumped: Any) -> None:
         for each in dumped:
@@ -280,12 +258,11 @@ class CounterpartyBook:
             self._by_id[party.id] = party
 
     def load_lookups(self, dumped: Any) -> None:
-        by_account, by_name, by_look, stated_at, stated_apart = dumped
+        by_account, by_name, by_look, stated_at = dumped
         self._by_account.load(by_account)
         self._by_name.load(by_name)
         self._by_look.load(by_look)
         self._stated_at.frombytes(stated_at)
-        self._stated_apart.update((index, tuple(times)) for index, times in stated_apart)
 
 
 def _name_keys(name: str | None) -> tuple[str | None, str | None]:

@@ -55,8 +55,8 @@ def _merge(program: ProgramState, account: Actor, entity: Actor) -> None:
     program.acquaintances.merge_node(old, new, paid=paid, payers=payers)
     program.graph.merge_node(old, new)
     party = program.counterparties.get(account.id)
-    if party is not None and party.node == old:
-        party.node = new
+    if party is not None and party.same_as == account.index:
+        party.same_as = entity.index
     for slot in _HISTORY:
         setattr(entity, slot, merged(getattr(entity, slot), getattr(account, slot)))
     program.scores.transfers.merge(account.index, into=entity.index)

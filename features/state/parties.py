@@ -18,11 +18,12 @@ from clearhold.features.state.party_details import (
     place_of,
 )
 from clearhold.features.windows.amount_series import AmountSeries
-from clearhold.features.windows.edges import NOBODY, Edges
+from clearhold.features.windows.edges import NOBODY, Edges, node_of_actor, node_of_counterparty
 from clearhold.features.windows.series import ALWAYS, EventTimes
 from clearhold.features.windows.series_kinds import OUTGOING_PARTS, SeriesByKind, SeriesKind, dump_series, load_series
 
 EVER: Final = 1 << 62
+NO_ACTOR: Final = -2
 UNLISTED: Final = "\x00"  # starts the internal id of a counterparty that the bank named without giving it an id
 _KINDS: Final = ("returns", "unauthorized")
 
@@ -139,11 +140,18 @@ class KnownCounterparty(InMemory):
     event_at: int = ALWAYS
     rank: int = 0
     embedded: int = 0  # a checksum of the newest object that a transfer embedded
-    node: int = NOBODY  # in the graph, from the first transfer on
+    same_as: int = NOBODY  # from the first transfer on, the actor whose node it shares; ``NO_ACTOR`` for none
     returns: EventTimes | None = None
     unauthorized: EventTimes | None = None
     zones: dict[int, EventTimes] | None = None
     series_by_kind: SeriesByKind | None = None
+
+    @property
+    def node(self) -> int:
+        """Its node in the graph; ``NOBODY`` before its first transfer."""
+        if self.same_as == NO_ACTOR:
+            return node_of_counterparty(self.index)
+        return NOBODY if self.same_as == NOBODY else node_of_actor(self.same_as)
 
     @property
     def order(self) -> SnapshotOrder:
@@ -215,7 +223,7 @@ class KnownCounterparty(InMemory):
         details = (self.id, self.name, self.routing, self.last4, self.country, self.accounts)
         order = None if self.order == NEVER_STATED else tuple(self.order)
         seen = (self.first_seen_at, self.stated_at)
-        facts = (*details, *seen, order, self.embedded, self.node, self.has_new_account)
+        facts = (*details, *seen, order, self.embedded, self.same_as, self.has_new_account)
         return (facts, self.times.dump(), dump_times(self))
 
     @classmethod
@@ -225,7 +233,7 @@ class KnownCounterparty(InMemory):
         party.name = facts[1]
         party.routing, party.last4, party.country = map(shared, facts[2:5])
         party.accounts = tuple(KnownAccount(*each) for each in facts[5])
-        party.first_seen_at, party.stated_at, order, party.embedded, party.node, party.has_new_account = facts[6:]
+        party.first_seen_at, party.stated_at, order, party.embedded, party.same_as, party.has_new_account = facts[6:]
         party.take_order(NEVER_STATED if order is None else SnapshotOrder(*order))
         party.times.load(dumped[1])
         load_times(party, dumped[2])

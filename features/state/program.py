@@ -25,7 +25,7 @@ from clearhold.features.state.day_tallies import DayTallies
 from clearhold.features.state.kri_facts import KriFacts, KriHistory, KriMemory
 from clearhold.features.state.kri_windows import KriWindows
 from clearhold.features.state.open_preflights import OpenPreflights
-from clearhold.features.state.parties import Actor, KnownCounterparty
+from clearhold.features.state.parties import NO_ACTOR, Actor, KnownCounterparty
 from clearhold.features.state.party_details import SnapshotOrder
 from clearhold.features.state.program_series import Arrivals, CountedLines, Declared, ProgramSeries
 from clearhold.features.state.score_memory import ScoreMemory
@@ -183,16 +183,15 @@ class ProgramState:
 
     def node_of(self, counterparty: KnownCounterparty) -> int:
         """Its node in the graph, fixed at its first transfer: the node of the actor with the same id, else its own."""
-        if counterparty.node == NOBODY:
+        if counterparty.same_as == NOBODY:
             party_id = counterparty.id
             actor = self.actor_of(None, party_id) if self.is_account(party_id) else self._entities.get(party_id)
-            own = node_of_counterparty(counterparty.index)
-            counterparty.node = own if actor is None else node_of_actor(actor.index)
+            counterparty.same_as = NO_ACTOR if actor is None else actor.index
         return counterparty.node
 
     def node_if_landed(self, party_id: str, counterparty: KnownCounterparty | None) -> int:
         """The node that ``node_of`` would return, without fixing it; ``NOBODY`` for a new one."""
-        if counterparty is not None and counterparty.node != NOBODY:
+        if counterparty is not None and counterparty.same_as != NOBODY:
             return counterparty.node
         actor = self.known_actor(party_id)
         if actor is not None:
