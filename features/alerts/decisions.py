@@ -150,7 +150,7 @@ def appeal(program: ProgramState, entry: AppealEntry, position: EntryPosition, e
     program.day_tallies.count_alert(alert.opened_at, closed=False)
     emit(alert_row(program, alert, position))
     emit(body)
-    named = (known for known in map(program.transfers.row_of, alert.transfers) if known is not None)
+    named = (known for known in map(program.transfers.row_of, alert.newest_transfers) if known is not None)
     emit_transfers(program, alert, (*named, *alert.older()), position, emit)
     settle_clearings(program, position, emit)
     emit(result_row(program, position, result, ResultKind.APPEAL, entry.id, alert_id=old.id, opened_alert_id=alert.id))
@@ -231,7 +231,7 @@ def sign(
 
 def _rows_of(program: ProgramState, alert: AlertState) -> list[int]:
     """The transfers that a decision on the alert is on, too; an alert on the program is on none."""
-    named = () if alert.subject_type is SubjectType.PROGRAM else alert.transfers
+    named = () if alert.subject_type is SubjectType.PROGRAM else alert.newest_transfers
     newest = {row for each in named if (row := program.transfers.row_of(each)) is not None}
     return sorted(newest.union(alert.older()))
 

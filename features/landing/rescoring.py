@@ -140,8 +140,10 @@ def under_own_id(snapshot: TransferSnapshot, position: EntryPosition) -> Transfe
 
 def rename_refund(stored: StoredTransfer, purchase_id: str, position: EntryPosition) -> RenamedTransfer:
     """Give the stored refund its id, so that its purchase can have the one that it has."""
-    refund_id = _refund_id(purchase_id, stored.record.at)
-    stored.program.transfers.rename(stored.row_index, refund_id)
+    program, refund_id = stored.program, _refund_id(purchase_id, stored.record.at)
+    program.transfers.rename(stored.row_index, refund_id)
+    if program.clearings.has_waiting(stored.row_index):
+        program.alerts.rename_transfer(purchase_id, refund_id)
     assessment = score_again(stored)
     stored.set_score(assessment, position)
     stored.write()

@@ -18,7 +18,7 @@ import msgspec
 
 from clearhold.features.core.instants import DAYS_60
 from clearhold.features.core.vocabulary import AlertStatus, SubjectType
-from clearhold.features.state.alert_state import AlertState, Texts, WaitingAlerts
+from clearhold.features.state.alert_state import AlertState, Texts, WaitingAlerts, packed_ids
 from clearhold.features.state.alert_storage import AlertWindows, RestingAlerts, TextPacker
 from clearhold.features.windows.id_index import IdIndex, in_slices
 
@@ -188,6 +188,12 @@ class AlertBook:
             return False
         rows.insert(place, row)
         return True
+
+    def rename_transfer(self, transfer_id: str, new_id: str) -> None:
+        """Name a transfer by its new id in the alerts that wait: a decision on them is one on the transfer, too."""
+        for alert in self._unpacked.values():
+            if alert.waits and transfer_id in (ids := alert.newest_transfers):
+                alert.packed_transfers = packed_ids(tuple(new_id if each == transfer_id else each for each in ids))
 
     def note_alerted(self, row: int, *, in_hold: bool) -> None:
         """Remember that an alert which a person decides has the transfer, and whether in the hold band."""

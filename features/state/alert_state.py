@@ -93,7 +93,7 @@ class AlertState(msgspec.Struct, kw_only=True, gc=False, array_like=True):
         return tuple(dict.fromkeys((*first, *self.newest_transfers)))
 
     def add_finding(self, transfer_id: str, at: int, cents: int) -> tuple[bool, str | None]:
-        """Whether ``transfers`` lacks the transfer; and the id that is no longer among the newest."""
+        """Whether ``newest_transfers`` lacked the transfer; and the id that is no longer among them."""
         self.first_at = min(self.first_at, at)
         if self.status is AlertStatus.CLOSED:
             return False, None
@@ -102,8 +102,7 @@ class AlertState(msgspec.Struct, kw_only=True, gc=False, array_like=True):
         self.last_at = max(self.last_at, at)
         newest = self.newest_transfers
         self.packed_transfers = packed_ids((*newest, transfer_id)[-NEWEST_TRANSFERS:])
-        is_new = transfer_id != self.transfer_id and transfer_id not in newest
-        return is_new, newest[0] if len(newest) == NEWEST_TRANSFERS else None
+        return transfer_id not in newest, newest[0] if len(newest) == NEWEST_TRANSFERS else None
 
     def older(self) -> "memoryview[int]":
         """The rows of the transfers before ``newest_transfers``, sorted."""

@@ -39,6 +39,10 @@ class Clearings:
     def is_cleared(self, row: int) -> bool:
         return row < len(self._marks) and self._marks[row] & _CLEARED > 0
 
+    def has_waiting(self, row: int) -> bool:
+        """Whether an alert on the transfer waits."""
+        return row < len(self._marks) and self._waiting_on(row) > 0
+
     def wait(self, row: int) -> None:
         """One more alert on the transfer waits."""
         self._marks_to(row)
