@@ -23,11 +23,12 @@ import msgspec
 
 from clearhold.features.alerts.labelling import label_by_return, note_label, return_label_row, stands_unauthorized
 from clearhold.features.alerts.opener import AlertOpener
+from clearhold.features.alerts.rows import emit_newest
 from clearhold.features.bank.statuses import FROZEN_RETURN_CODE
 from clearhold.features.core.instants import DAYS_90
 from clearhold.features.core.log_entry import Emit, EntryPosition, no_rows
 from clearhold.features.core.money import BOOK_CLASSES
-from clearhold.features.core.rows.alerts import AlertRow, RuleMatchRow
+from clearhold.features.core.rows.alerts import RuleMatchRow
 from clearhold.features.core.vocabulary import LabelValue, Reason, SubjectType
 from clearhold.features.detectors.detector import DetectionContext, Finding
 from clearhold.features.detectors.finding import (
@@ -96,7 +97,7 @@ def run_detectors(program: ProgramState, landed: LandingResult, position: EntryP
         if match.opens_alert:
             opener.open_or_join(rule_finding(context, match))
     opener.open_for_band()
-    _emit_newest(rows, emit)
+    emit_newest(rows, emit)
     if matches:
         emit_rule_matches(context, matches, position, emit)
     if label is not None:
@@ -256,14 +257,6 @@ def _context_of(program: ProgramState, landed: LandingResult) -> DetectionContex
     if assessment is None or transfer is None:
         return None
     return DetectionContext(program, transfer, landed, assessment, _fired(assessment))
-
-
-def _emit_newest(rows: Sequence[msgspec.Struct], emit: Emit) -> None:
-    """An alert that several findings of one entry changed is written once, in its last state."""
-    newest = {row.id: row for row in rows if isinstance(row, AlertRow)}
-    for row in rows:
-        if not isinstance(row, AlertRow) or newest[row.id] is row:
-            emit(row)
 
 
 def _fired(assessment: Assessment) -> tuple[Reason, ...]:

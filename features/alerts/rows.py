@@ -1,6 +1,6 @@
 """Rows of an alert: its versions, its body as opened with a digest for citations, and its dispositions."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import msgspec
@@ -141,6 +141,14 @@ def emit_transfers(
     """The rows by which the alert is found from its transfers, and a transfer names its alerts."""
     for row in dict.fromkeys(rows):
         emit(AlertTransferRow(program.tenant_id, program.id, alert.id, position.shard, position.offset, row))
+
+
+def emit_newest(rows: Sequence[msgspec.Struct], emit: Emit) -> None:
+    """An alert that one entry changed several times is written once, in its last state."""
+    newest = {row.id: row for row in rows if isinstance(row, AlertRow)}
+    for row in rows:
+        if not isinstance(row, AlertRow) or newest[row.id] is row:
+            emit(row)
 
 
 class SignedDecision(msgspec.Struct, frozen=True, kw_only=True):

@@ -17,11 +17,13 @@ from collections.abc import Callable
 from typing import Final
 from zlib import crc32
 
+import msgspec
+
 from clearhold.features.actions.autonomy import narrow_by_itself
 from clearhold.features.alerts.evidence import with_totals
 from clearhold.features.alerts.evidence_bodies import Escalation
 from clearhold.features.alerts.program_alerts import run_program_detectors
-from clearhold.features.alerts.rows import alert_row, result_row
+from clearhold.features.alerts.rows import alert_row, emit_newest, result_row
 from clearhold.features.catalogue.kris import WINDOW_DAYS, KriName, KriValue, SnapshotCause, SnapshotEntry
 from clearhold.features.core.canonical import SNAPSHOT_IDS, json_text
 from clearhold.features.core.entries.commands import EntryResult, ResultKind
@@ -228,6 +230,8 @@ ON_TICK: Final[tuple[OnTick, ...]] = (
 
 
 def apply_tick(program: ProgramState, _body: None, entry: LogEntry, emit: Emit) -> None:
-    position = position_of(entry)
+    """The clock of an alert may run out as a snapshot changes it."""
+    position, rows = position_of(entry), list[msgspec.Struct]()
     for act in ON_TICK:
-        act(program, position, emit)
+        act(program, position, emit if emit is no_rows else rows.append)
+    emit_newest(rows, emit)

@@ -81,6 +81,25 @@ def test_given_the_same_figures_again_then_nothing_is_written_and_other_figures_
     assert len([row for row in story.all(AlertBodyRow) if row.alert_id == alert.id]) == 1
 
 
+@pytest.mark.parametrize("changes", [True, False])
+def test_given_a_tick_in_which_the_clock_runs_out_and_a_snapshot_is_due_then_the_alert_is_written_once(
+    *, changes: bool
+) -> None:
+    story = over_the_rate()
+    story.snapshot(DAY + HOUR)
+    due_at = story.alert(RATE).due_at
+    assert due_at is not None
+    if changes:
+        story.debit("enti_1", "cpty_x", 100_00, due_at - T0 - HOUR)
+
+    story.tick(due_at - due_at % (15 * MINUTE) + 29 * MINUTE - T0)
+
+    alert, evidence = story.one(AlertRow), evidence_of(story.one(AlertRow))
+    assert story.one(KriSnapshotRow).cause == "scheduled"
+    assert (alert.escalated_at, evidence["escalation"]["by"]) == (alert.updated_at, "clock")
+    assert (evidence["n"], evidence["hits"]) == ((31, 2) if changes else (30, 1))
+
+
 def test_given_an_alert_that_was_closed_then_its_breach_opens_no_other_but_the_next_one_does_and_says_so() -> None:
     story = detector_story()
     frozen(story, "bacc_1", HOUR)
