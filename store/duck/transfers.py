@@ -54,8 +54,6 @@ def with_owners(cursor: duckdb.DuckDBPyConnection, tenant_id: str, rows: Sequenc
     ]
 
 
-_TRANSFER: Final = 4  # A transfer's life is a few versions: created, submitted, settled, returned.
-
 Place = tuple[int, str, str]
 """Where a page ended: bank_created_at, id and program id of its last transfer."""
 
