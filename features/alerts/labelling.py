@@ -3,7 +3,7 @@
 An unauthorized return, or a dispute that the holder won, labels its transfer bad.
 
 A return counts until it is dishonoured. A dishonoured return, and a dispute that the holder lost, label the transfer ok
-unless a person has labelled it, and so does a correction to another return code. An open dispute labels nothing; a
+unless a person has labelled it bad, and so does a correction to another return code. An open dispute labels nothing; a
 dispute that is decided before its transfer is known waits for it. Of several decisions the newest counts, in any order
 of arrival.
 """
@@ -77,8 +77,13 @@ def label_by_return(program: ProgramState, landed: LandingResult) -> LabelValue 
     if returned is None or stands_unauthorized(returned):
         return None
     labelled.remove(landed.row_index)
-    program.clearings.withdraw(landed.row_index)
-    return None if landed.row_index in program.alerts.labelled_by_person else LabelValue.OK
+    return LabelValue.OK if _lift(program, landed.row_index) else None
+
+
+def _lift(program: ProgramState, row_index: int) -> bool:
+    """Lift the bank's label bad; whether that makes the transfer ok: a person's label before it counts again."""
+    is_ok_again = program.clearings.withdraw(row_index)
+    return is_ok_again or row_index not in program.alerts.labelled_by_person
 
 
 def return_label_row(
@@ -150,8 +155,9 @@ def _label_by_dispute(
     program.alerts.disputes[row_index] = decided
     if known is not None and known.is_won == is_won:
         return
-    (program.clearings.contradict if is_won else program.clearings.withdraw)(row_index)
-    if not is_won and row_index in program.alerts.labelled_by_person:
+    if is_won:
+        program.clearings.contradict(row_index)
+    elif not _lift(program, row_index):
         return
     label = LabelValue.BAD if is_won else LabelValue.OK
     reason = f"The holder {DisputeOutcome.WON if is_won else DisputeOutcome.LOST} the dispute of it."

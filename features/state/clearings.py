@@ -95,10 +95,12 @@ class Clearings:
         self._contradicted.add(row)
         self._changed.append(row)
 
-    def withdraw(self, row: int) -> None:
-        """The bank's label bad is lifted."""
+    def withdraw(self, row: int) -> bool:
+        """The bank's label bad is lifted; True when a person's label ok counts again."""
+        is_ok_again = row in self._contradicted and self._labels.get(row, False)
         self._contradicted.discard(row)
         self._changed.append(row)
+        return is_ok_again
 
     def take_changed(self) -> list[int]:
         """The rows that are to be cleared, or restored, since the last call."""

@@ -262,6 +262,31 @@ def test_given_a_person_who_has_labelled_when_the_return_is_dishonoured_then_it_
     assert [row.label for row in story.all(LabelRow)] == ["bad", "bad", "bad"]
 
 
+@pytest.mark.parametrize(
+    ("labels", "newest"),
+    [(("ok",), "ok"), (("bad", "ok"), "ok"), (("ok", "bad"), "bad"), (("bad",), "bad"), ((), "ok")],
+)
+@pytest.mark.parametrize("is_corrected", [True, False])
+def test_given_labels_of_a_person_when_a_later_return_is_lifted_then_the_newest_of_them_counts(
+    labels: tuple[str, ...], newest: str, *, is_corrected: bool
+) -> None:
+    story = detector_story()
+    debit = story.debit("enti_1", "cpty_1", 10_00, 0)
+    for hour, value in enumerate(labels):
+        story.submit(a_label(str(debit["id"]), value, hour * HOUR))
+    story.return_debit(debit, "R10", DAY)
+    assert story.all(LabelRow)[-1].label == "bad"
+
+    if is_corrected:
+        story.return_debit(debit, "R01", 2 * DAY)
+    else:
+        dishonoured = [bank.a_return("R10", T0 + DAY), bank.a_return("R68", T0 + 2 * DAY)]
+        news = {"status": "RETURN_DISHONORED", "return_details": dishonoured, "updated_at": bank.rfc3339(T0 + 2 * DAY)}
+        story.deliver("ach.outgoing_transfer.return_dishonored", debit | news, at=T0 + 2 * DAY)
+
+    assert story.all(LabelRow)[-1].label == newest
+
+
 @pytest.mark.parametrize("code", ["R01", "R03", "R16"])
 def test_given_an_unauthorized_return_when_the_bank_corrects_its_code_then_the_label_is_lifted(code: str) -> None:
     story = detector_story()

@@ -156,6 +156,29 @@ def test_given_a_person_who_has_labelled_when_a_dispute_is_decided_then_a_lost_o
     assert story.all(LabelRow)[0].source == "law_enforcement"
 
 
+@pytest.mark.parametrize(("value", "after"), [("ok", ["ok", "bad", "ok"]), ("bad", ["bad", "bad"])])
+def test_given_a_label_of_a_person_when_a_dispute_was_won_and_is_lost_then_it_counts_again(
+    value: str, after: list[str]
+) -> None:
+    story = paid_by_card()
+    story.submit(
+        LabelEntry(
+            id="lbl_1",
+            transfer_id=CARD["id"],
+            label=LabelValue(value),
+            reason="Looked at.",
+            source=LabelSource.PERSON,
+            recorded_by="operator:j.lee",
+            at=T0 + DAY,
+        )
+    )
+
+    for day, outcome in ((3, "won"), (4, "lost")):
+        decided(story, day, outcome=outcome)
+
+    assert [label for label, _, _ in labels(story)] == after
+
+
 def test_given_a_check_that_its_payer_disputes_then_the_outcome_labels_it() -> None:
     story = detector_story().deliver("check.incoming_debit.settled", CHECK)
     check_becomes(story, "user_initiated_return_submitted", 1)
