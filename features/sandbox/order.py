@@ -216,7 +216,7 @@ STATUS_OF_NAME: Final = {"Review": "MANUAL_REVIEW", "Denied": "DENIED"}
 """By the last name of a person, or the name of a business."""
 VERIFIED: Final = "VERIFIED"
 
-_UNDECIDED: Final = frozenset({None, "UNVERIFIED", "PENDING"})
+_UNDECIDED: Final = (None, "UNVERIFIED", "PENDING")  # no set: the caller's value may be a list or an object
 
 
 def compose_event(program_id: str, event_type: str, data: Mapping[str, Any], *, run: str, at: int) -> ComposedEvents:

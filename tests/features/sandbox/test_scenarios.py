@@ -15,6 +15,7 @@ from clearhold.features.core.rows.events import EventRow
 from clearhold.features.core.vocabulary import Rail
 from clearhold.features.detectors.table import DETECTOR_OF, PROGRAM_DETECTORS
 from clearhold.features.sandbox.feed import ComposedEvents
+from clearhold.features.sandbox.order import compose_event
 from clearhold.features.sandbox.scenarios import MOST_REPETITIONS, SCENARIOS, ScenarioName, compose
 from tests.support.builders import a_program
 from tests.support.clock import T0
@@ -155,3 +156,15 @@ def test_given_no_undeclared_country_when_it_is_to_be_one_then_the_sentence_says
 
     with pytest.raises(InvalidRequestError, match="declares countries"):
         composed(ScenarioName.INTL_WIRE_UNDECLARED_COUNTRY, program=program)
+
+
+@pytest.mark.parametrize("kind", ["identity.created", "identity.updated", "account.frozen"])
+@pytest.mark.parametrize("status", [[], {"word": "PENDING"}, ["PENDING"], 7])
+def test_given_a_status_that_is_no_word_when_an_event_is_composed_then_it_is_sent_unchanged(
+    kind: str, status: object
+) -> None:
+    data = {"id": "enti_1", "verification_status": status}
+
+    (event,) = events_of(compose_event(PROGRAM, kind, data, run="run_1", at=T0))
+
+    assert (event["type"], event["data"]) == (kind, data)
