@@ -128,6 +128,7 @@ def _replace_score(
     if transfer.counterparty is not None:
         place = (transfer.row_index, transfer.record.at)
         note_account_change(program, transfer.counterparty, assessment, place)
+        program.scores.look_again(transfer.counterparty)
     row = transfer.row(rescored.transfer_id, position)
     features = features_row(program, rescored.transfer_id, assessment, rescored.taken_at, position, rescored=True)
     # Later versions of the scorer and of the features read this log back too, so the versions are those of the step.
