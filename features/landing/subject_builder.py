@@ -43,9 +43,8 @@ def counterparty_of(
 ) -> tuple[KnownCounterparty | None, bool]:
     """The counterparty of a transfer at ``at``, with the snapshot's details merged into it; True when it changed.
 
-    The details are of ``stated_at``; those of an embedded object of the time that it states, where that is later, or
-    where a newer object is known. A later state of a transfer repeats the details that its payee had when it was made.
-    They do not replace later statements on the payee.
+    The details are of ``stated_at``, and those of an embedded object of ``_stated_by_object``. A later state of a
+    transfer repeats the details that its payee had when it was made. They do not replace later statements on the payee.
     """
     book, country = program.counterparties, snapshot.country
     name, routing, last4 = snapshot.counterparty_name, snapshot.counterparty_routing, snapshot.counterparty_last4
@@ -61,15 +60,30 @@ def counterparty_of(
     else:
         return None, False
     embedded_at = None if snapshot.embedded is None else snapshot.embedded.updated_at
+    is_older = embedded_at is not None and embedded_at < counterparty.updated_at
     if embedded_at is not None:
-        stated_at = embedded_at if embedded_at < counterparty.updated_at else max(stated_at, embedded_at)
+        stated_at = _stated_by_object(counterparty, embedded_at, stated_at)
     if stored is not None and counterparty is stored.counterparty and snapshot.embedded is None:
         name = None if counterparty.name else name
         country = None if country == program.strings.text(stored.record.country) else country
-        if counterparty.keeps(routing, last4):
+        present = (counterparty.routing, counterparty.last4)
+        if counterparty.keeps(routing, last4) or counterparty.account_after(routing, last4) == present:
             routing = last4 = None
-    is_updated = book.merge(counterparty, name=name, routing=routing, last4=last4, country=country, at=stated_at)
+    is_updated = book.merge(
+        counterparty, name=name, routing=routing, last4=last4, country=country, at=stated_at, is_older=is_older
+    )
     return counterparty, _is_first(counterparty, at) or is_updated
+
+
+def _stated_by_object(counterparty: KnownCounterparty, embedded_at: int, stated_at: int) -> int:
+    """The time of the details of an embedded object: its own where that is later, or where a newer object is known. It
+    is before the time of a newer object's details, and not before that of an older one's.
+    """
+    known_at = counterparty.updated_at
+    if embedded_at < known_at:
+        return min(embedded_at, counterparty.event_at)
+    is_newer = ALWAYS < known_at < embedded_at
+    return max(stated_at, embedded_at, counterparty.event_at if is_newer else ALWAYS)
 
 
 def _is_first(counterparty: KnownCounterparty, at: int) -> bool:

@@ -101,8 +101,9 @@ def apply_counterparty_event(
     subject = SubjectOfEvent(EventSubjectType.COUNTERPARTY, snapshot.id)
     party = program.counterparties.get_or_add(snapshot.id)
     order = SnapshotOrder.of(snapshot.updated_at, position.event_at, counterparty_rank(suffix))
-    is_older = order.is_before(party.order)
-    party.take_order(max(order, party.order))
+    known = party.order
+    is_older = order.is_before(known)
+    party.take_order(max(order, known))
     if party.first_seen_at is None and party.stated_at is None:
         party.stated_at = position.event_at
     is_changed = program.counterparties.merge(
@@ -111,7 +112,8 @@ def apply_counterparty_event(
         routing=snapshot.routing,
         last4=snapshot.last4,
         country=snapshot.country,
-        at=order.updated_at if is_older else position.event_at,
+        # Events have whole seconds: the times of two of them may be equal, or contradict those of their objects.
+        at=min(order.updated_at, known.event_at) if is_older else max(position.event_at, *known[:2]),
         is_older=is_older,
     )
     if is_older and not is_changed:

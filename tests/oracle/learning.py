@@ -119,7 +119,8 @@ def learn_counterparty(program: Program, data: Data, event_at: int, word: str | 
     routing, last4 = routing_number(data.get("routing_number")), last_four(data.get("account_number"))
     said, key = Party(data.get("name"), routing, last4, where), ("id", data["id"])
     older = is_older(version, newest)
-    _say(program, key, said, version[0] if older else event_at, older=older)
+    at = min(version[0], newest[1]) if older else max(event_at, *newest[:2])  # the newest object is the newest word
+    _say(program, key, said, at, older=older)
 
 
 def _say(program: Program, key: Key, said: Party, at: int, *, older: bool = False) -> None:
@@ -260,7 +261,10 @@ def party_of(program: Program, said: Said, at: int, known: Known | None = None) 
         return None
     if known is not None and key == known.party.last:
         party = program.parties[key]
-        account = (None, None) if account_of(party, details) is not None else (said.routing, said.last4)
+        present = (party.routing, party.last4)
+        is_repeated = (said.routing or party.routing, said.last4 or party.last4) == present
+        is_known = is_repeated or account_of(party, details) is not None
+        account = (None, None) if is_known else (said.routing, said.last4)
         where = None if said.country == known.country else said.country
         details = Party(None if party.name else said.name, *account, where)
     _say(program, key, details, at)

@@ -151,6 +151,63 @@ def test_given_an_older_object_in_a_payment_that_comes_late_then_the_newer_one_s
         assert (on_file(story)[0], on_file(story)[2], earlier(story)) == ("Supp 3", "4444", {"9999"})
 
 
+@pytest.mark.parametrize("is_embedded", [False, True])
+@pytest.mark.parametrize(
+    ("newer", "older"),  # milliseconds: of the event, and of its object
+    [
+        ((10_000, 10_700), (10_000, 10_200)),
+        ((10_000, 10_700), (9_000, 10_200)),
+        ((10_000, 9_000), (20_000, 7_000)),
+    ],
+)
+def test_given_objects_whose_times_are_not_in_the_order_of_their_events_then_the_newest_object_counts(
+    newer: tuple[int, int], older: tuple[int, int], *, is_embedded: bool
+) -> None:
+    for order in permutations(((newer, "New", "9999"), (older, "Old", "4444"))):
+        story = ShardStory()
+        for (event_ms, object_ms), name, last4 in order:
+            at, updated_at = T0 + event_ms * 1_000, bank.rfc3339(T0 + object_ms * 1_000)
+            data: dict[str, Any] = {"id": "cpty_1", "name": name, "account_number": last4, "updated_at": updated_at}
+            if is_embedded and last4 == "4444":
+                times = {"created_at": bank.rfc3339(at), "updated_at": bank.rfc3339(at)}
+                data = bank.a_wire(id="wire_1", counterparty_id="cpty_1", counterparty=data, **times)
+                story.deliver("wire.outgoing_transfer.completed", data, at=at, appended_at=T0 + DAY)
+            else:
+                story.deliver("counterparty.updated", data, at=at, appended_at=T0 + DAY)
+
+        assert (on_file(story)[0], on_file(story)[2], earlier(story)) == ("New", "9999", {"4444"}), order
+
+
+def test_given_an_object_in_a_payment_between_an_older_one_and_its_event_then_the_newer_object_counts() -> None:
+    own = {"id": "cpty_1", "name": "Old", "account_number": "4444", "updated_at": bank.rfc3339(T0 + 200)}
+    embedded = own | {"name": "New", "account_number": "9999", "updated_at": bank.rfc3339(T0 + 500)}
+    times = {"created_at": bank.rfc3339(T0 + 400), "updated_at": bank.rfc3339(T0 + 400)}
+    payment = bank.a_wire(id="wire_1", counterparty_id="cpty_1", counterparty=embedded, **times)
+    told = (("counterparty.updated", own, 1_000), ("wire.outgoing_transfer.initiated", payment, 600))
+    for order in permutations(told):
+        story = ShardStory()
+        for kind, data, after in order:
+            story.deliver(kind, data, at=T0 + after, appended_at=T0 + DAY)
+
+        assert (on_file(story)[0], on_file(story)[2], earlier(story)) == ("New", "9999", {"4444"}), order
+
+
+def test_given_a_later_state_of_a_payment_then_it_does_not_put_its_account_before_a_newer_one_that_comes_late() -> None:
+    at = {"created_at": bank.rfc3339(T0 + DAY)}
+    told = [
+        (f"wire.outgoing_transfer.{word}", bank.a_wire(**FIRST | at, id="wire_1", counterparty_id="cpty_1"), day)
+        for word, day in (("initiated", 1), ("completed", 7))
+    ]
+    told.append(("counterparty.updated", {"id": "cpty_1", "account_number": "7777"}, 5))
+    for order in permutations(told):
+        story = ShardStory()
+        for kind, data, day in order:
+            stated = data | {"updated_at": bank.rfc3339(T0 + day * DAY)}
+            story.deliver(kind, stated, at=T0 + day * DAY, appended_at=T0 + 9 * DAY)
+
+        assert (on_file(story)[2], earlier(story)) == ("7777", {"4444"}), order
+
+
 def test_given_a_payee_without_an_id_then_its_newest_spelling_is_on_file() -> None:
     names = {}
     for days in permutations((1, 2, 3)):
