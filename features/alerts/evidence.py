@@ -52,7 +52,7 @@ _ENCODED: Final = {field.name: field.encode_name for field in msgspec.structs.fi
 
 Refreshable = TypeVar("Refreshable", Evidence, ProgramEvidence)
 
-_DECODER: Final = msgspec.json.Decoder(LastingEvidence)
+lasting_of: Final = msgspec.json.Decoder(LastingEvidence).decode
 
 
 def evidence_of(
@@ -116,9 +116,8 @@ def totals_of(alert: AlertState) -> dict[str, Any]:
     }
 
 
-def refreshed(stored: str, newest: Refreshable) -> Refreshable:
-    """The evidence of the newest finding; route, score, earlier alerts and escalation stay those of the stored one."""
-    before = _DECODER.decode(stored)
+def refreshed(before: LastingEvidence, newest: Refreshable) -> Refreshable:
+    """The evidence of the newest finding; route, score, earlier alerts and escalation stay those of the one before."""
     return msgspec.structs.replace(
         newest,
         route_reason=before.route_reason,

@@ -206,10 +206,11 @@ class AppealEvidence(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class LastingEvidence(msgspec.Struct, frozen=True, rename="camel"):
-    """The fields of evidence that later findings do not change."""
+    """The fields of evidence that later findings do not change, and the transfers that the newest one rested on."""
 
     route_reason: str
     auto_hold: bool
     earlier_alerts: int
     score_reasons: tuple[Reason, ...] = ()
     escalation: Escalation | None = None
+    rests_on: frozenset[str] = frozenset()

@@ -13,7 +13,7 @@ from itertools import count
 
 import msgspec
 
-from clearhold.features.alerts.evidence import evidence_of, refreshed, subject_key, summary_of
+from clearhold.features.alerts.evidence import evidence_of, lasting_of, refreshed, subject_key, summary_of
 from clearhold.features.alerts.evidence_bodies import Draft, MoneyPath
 from clearhold.features.alerts.narrative import draft_of, policy_close
 from clearhold.features.alerts.rows import (
@@ -229,13 +229,16 @@ class AlertOpener:
             self._upgrade(alert, finding, routing)
         resting = rests_on(context, finding)
         newest = evidence_of(context, finding, alert, routing, self._policies, resting)
-        evidence = refreshed(self._book.texts(alert)[1], newest)
+        before = lasting_of(self._book.texts(alert)[1])
+        evidence = refreshed(before, newest)
         draft = (draft_of if alert.waits else policy_close)(alert, evidence, program_id=self._program.id)
         alert.recommendation = draft.recommendation.value
         self._book.set_texts(alert, (summary_of(finding, context), json_text(evidence), json_text(draft)))
         if self._emit is not no_rows:
             self._emit(alert_row(self._program, alert, self._position))
-            self._emit_transfers(alert, resting.rows, evidence.path)
+            places = zip(resting.rows, newest.rests_on, strict=True)
+            added = [row for row, offset in places if offset not in before.rests_on]
+            self._emit_transfers(alert, added, evidence.path)
 
     def _emit_transfers(self, alert: AlertState, resting: Iterable[int], path: MoneyPath | None) -> None:
         """The transfer of the finding, and the transfers that it rests on, its path among them."""

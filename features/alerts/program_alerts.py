@@ -14,7 +14,7 @@ from typing import Final
 
 import msgspec
 
-from clearhold.features.alerts.evidence import refreshed, shown_figures
+from clearhold.features.alerts.evidence import lasting_of, refreshed, shown_figures
 from clearhold.features.alerts.evidence_bodies import Draft, ProgramEvidence
 from clearhold.features.alerts.narrative import ADVICE, ESCALATING, detector_of, heading, listed, recommended, words
 from clearhold.features.alerts.rows import alert_body_row, alert_id_of, alert_row, emit_transfers, make_worse
@@ -93,7 +93,7 @@ class SnapshotAlerts:
         parts = parts_of(self._snapshot, finding)
         earlier = self._book.alert_count(key) - 1
         evidence = self._evidence(alert, finding, breach, self._routing(finding), parts, earlier)
-        self._write(alert, refreshed(stored, evidence))
+        self._write(alert, refreshed(lasting_of(stored), evidence))
         if self._emit is not no_rows:
             self._emit(alert_row(self._program, alert, self._position))
             emit_transfers(self._program, alert, parts.transfers.rows, self._position, self._emit)

@@ -10,7 +10,8 @@ import pytest
 from clearhold.features.core.instants import DAY_US as DAY
 from clearhold.features.core.instants import HOUR_US as HOUR
 from clearhold.features.core.instants import format_instant
-from clearhold.features.core.rows.alerts import AlertRow, DispositionRow
+from clearhold.features.core.rows.alerts import AlertRow, AlertTransferRow, DispositionRow
+from clearhold.features.core.rows.events import EventRow
 from tests.support import bank_events as bank
 from tests.support.alert_rows import a_decision, evidence_of, results_of
 from tests.support.clock import T0
@@ -150,3 +151,21 @@ def test_given_an_alert_that_the_policy_holds_when_a_person_holds_it_then_it_is_
     assert [row.overturns_draft for row in first if isinstance(row, DispositionRow)] == [False]
     assert results_of(again) == ["already"]
     assert story.alert("kyc_denied_moving").status == "held"
+
+
+@pytest.mark.parametrize("amount", [9_300_00, 6_000_00, 90])
+def test_given_a_busy_entity_then_each_supporting_transfer_leads_to_the_alert_and_is_written_once(amount: int) -> None:
+    story = detector_story().introduce("enti_1")
+    for number in range(160):
+        story.debit("enti_1", f"cpty_{number % 7}", amount, DAY + number * HOUR // 60)
+
+    transfer_of = {row.offset: row.subject_id for row in story.all(EventRow)}
+    found = Counter((row.alert_id, row.transfer_number) for row in story.all(AlertTransferRow))
+    supported = {
+        (alert.id, story.program.transfers.row_of(transfer_of[int(offset)] or ""))
+        for alert in story.all(AlertRow)
+        for offset in evidence_of(alert).get("restsOn", ())
+    }
+    assert len(supported) > 160
+    assert supported <= set(found)
+    assert set(found.values()) == {1}
