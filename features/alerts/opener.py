@@ -77,10 +77,13 @@ class AlertOpener:
         return self._context.landed.row_index
 
     def alert_covering(self, finding: Finding) -> AlertState | None:
-        """The newest alert whose window covers the finding; the window of an alert on a transfer has no end."""
+        """The newest alert whose window covers the finding; the window of an alert on a transfer has no end.
+
+        The alerts on an id that a refund had until now are the refund's, and cover nothing of its purchase.
+        """
         key = subject_key(finding)
         if finding.subject.type is SubjectType.TRANSFER:
-            return self._newest_of_key(key)[0]
+            return None if self._context.landed.renamed is not None else self._newest_of_key(key)[0]
         return self._book.alert_at(key, finding.at) or self._alert_that_said_so(finding, key)
 
     def _alert_that_said_so(self, finding: Finding, key: str) -> AlertState | None:

@@ -6,7 +6,7 @@ import pytest
 
 from clearhold.features.core.instants import DAY_US as DAY
 from clearhold.features.core.instants import HOUR_US as HOUR
-from clearhold.features.core.rows.alerts import AlertRow, DispositionRow
+from clearhold.features.core.rows.alerts import AlertRow, AlertTransferRow, DispositionRow
 from clearhold.features.core.rows.events import QuarantineRow
 from clearhold.features.core.rules import RuleCondition
 from clearhold.features.shard.shard import ShardState
@@ -38,7 +38,8 @@ def purchase(story: ShardStory) -> ShardStory:
 
 
 def alert_of(story: ShardStory) -> AlertRow:
-    return story.alert("rule:cards")
+    """The alert on the refund."""
+    return story.alerts("rule:cards")[0]
 
 
 def cleared(story: ShardStory) -> list[bool]:
@@ -46,10 +47,10 @@ def cleared(story: ShardStory) -> list[bool]:
 
 
 @pytest.mark.parametrize("reloads", [False, True])
-@pytest.mark.parametrize(("when", "both"), [((CARDS,), True), ((CARDS, REFUNDS), False)])
+@pytest.mark.parametrize("when", [(CARDS,), (CARDS, REFUNDS)])
 @pytest.mark.parametrize("decisions", [("close",), ("hold", "release"), ("escalate", "no_action")])
-def test_given_an_alert_on_the_refund_when_it_is_decided_after_the_purchase_came_then_it_clears_its_own_transfers(
-    decisions: tuple[str, ...], when: tuple[RuleCondition, ...], *, both: bool, reloads: bool
+def test_given_an_alert_on_the_refund_when_it_is_decided_after_the_purchase_came_then_it_clears_the_refund_alone(
+    decisions: tuple[str, ...], when: tuple[RuleCondition, ...], *, reloads: bool
 ) -> None:
     story = purchase(refunded_first(*when))
     if reloads:
@@ -63,5 +64,24 @@ def test_given_an_alert_on_the_refund_when_it_is_decided_after_the_purchase_came
     assert results == [["made"]] * len(decisions)
     assert not story.all(QuarantineRow)
     assert len(story.all(DispositionRow)) == len(decisions)
-    assert cleared(story) == [True, both]
-    assert evidence_of(alert_of(story))["transferIds"] == ([REFUND_ID, "ctxn_1"] if both else [REFUND_ID])
+    assert cleared(story) == [True, False]
+    assert evidence_of(alert_of(story))["transferIds"] == [REFUND_ID]
+
+
+@pytest.mark.parametrize("decision", ["close", "hold", None])
+def test_given_an_alert_on_the_refund_when_the_purchase_meets_the_rule_too_then_it_has_an_alert_for_a_person(
+    decision: str | None,
+) -> None:
+    story = refunded_first(CARDS)
+    if decision is not None:
+        story.submit(a_decision(alert_of(story), decision, DAY + HOUR))
+
+    purchase(story)
+
+    first, second = story.alerts("rule:cards")
+    assert (second.status, second.transfer_id, evidence_of(second)["amountCents"]) == ("open", "ctxn_1", "12000")
+    assert [row.transfer_number for row in story.last(AlertTransferRow)] == [PURCHASE]
+    before = cleared(story)
+    assert results_of(story.submit(a_decision(second, "close", 3 * DAY))) == ["made"]
+    assert (before, cleared(story)) == ([decision == "close", False], [decision == "close", True])
+    assert evidence_of(first)["hits"] == 1
