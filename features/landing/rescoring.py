@@ -144,9 +144,10 @@ def rename_refund(stored: StoredTransfer, purchase_id: str, position: EntryPosit
     program.transfers.rename(stored.row_index, refund_id)
     if program.clearings.has_waiting(stored.row_index):
         program.alerts.rename_transfer(purchase_id, refund_id)
-    assessment = score_again(stored)
+    assessment, former = score_again(stored), stored.day_contribution()
     stored.set_score(assessment, position)
     stored.write()
+    program.day_tallies.replace(former, stored.day_contribution())
     return RenamedTransfer(refund_id, stored, assessment)
 
 

@@ -17,7 +17,7 @@ from zlib import crc32
 import msgspec
 
 from clearhold.features.alerts.labelling import apply_dispute_event, label_by_earlier_dispute, label_disputed_check
-from clearhold.features.alerts.opening import open_for_late_money, open_for_outcomes, run_detectors
+from clearhold.features.alerts.opening import open_for_band, open_for_late_money, open_for_outcomes, run_detectors
 from clearhold.features.bank.envelope import repeated_key
 from clearhold.features.bank.event_types import KNOWN_FAMILIES, BankEventType, event_type
 from clearhold.features.bank.events import (
@@ -48,8 +48,13 @@ from clearhold.features.core.log_entry import (
 from clearhold.features.core.money import USD
 from clearhold.features.core.rows.events import EventRow, PreflightMatchRow, QuarantineRow
 from clearhold.features.landing.landing import land
-from clearhold.features.landing.stored_transfer import LandingResult, emit_shadow_score
-from clearhold.features.parties.actor_scores import score_parties, settle_clearings
+from clearhold.features.landing.stored_transfer import (
+    LandingResult,
+    RenamedTransfer,
+    emit_shadow_score,
+    known_result,
+)
+from clearhold.features.parties.actor_scores import add_transfer_score, score_parties, settle_clearings
 from clearhold.features.parties.agents import wallet_object
 from clearhold.features.parties.party_rows import (
     apply_account_event,
@@ -265,12 +270,25 @@ def match_preflight(
         )
 
 
+def _follow_renamed(program: ProgramState, renamed: RenamedTransfer, position: EntryPosition, emit: Emit) -> None:
+    """The points of a refund that was scored again, and its alert where its new score is in review or hold."""
+    renamed_id, transfer, assessment = renamed
+    if transfer.actor is not None:
+        place = (transfer.row_index, transfer.record.at)
+        add_transfer_score(program, transfer.actor, place, assessment.score, again=True)
+        program.scores.look_again(transfer.actor)
+    if program.runs_detectors:
+        open_for_band(program, known_result(renamed_id, transfer, assessment), position, emit)
+
+
 def after_landing(
     program: ProgramState, snapshot: TransferSnapshot, landed: LandingResult, position: EntryPosition, emit: Emit
 ) -> None:
     """The stages after a landing, in order. A stage does nothing when the result does not concern it."""
     emit_landed_rows(program, snapshot, landed, position, emit)
     emit_shadow_score(program, landed, position, emit)
+    if landed.renamed is not None:
+        _follow_renamed(program, landed.renamed, position, emit)
     score_parties(program, landed, position, emit)
     if program.runs_detectors:
         run_detectors(program, landed, position, emit)

@@ -8,11 +8,17 @@ import pytest
 from clearhold.features.catalogue.vector import TransferFeaturesRow
 from clearhold.features.core.instants import DAY_US, HOUR_US
 from clearhold.features.core.rows.events import EventRow, TransferRow
+from clearhold.features.core.scorecards import points_from
 from clearhold.features.landing.stored_transfer import StoredTransfer
+from clearhold.features.scorers.cards import compile_card
+from clearhold.features.scorers.trs_v1 import scorer as trs_v1
+from clearhold.features.scorers.trs_v1.habits import OVER_OWN
 from clearhold.features.shard.shard import ShardState
+from clearhold.features.shard.ticks import totals_of_days
 from tests.support import bank_events as bank
+from tests.support.cards import changed
 from tests.support.clock import T0
-from tests.support.stories import ShardStory
+from tests.support.stories import ShardStory, detector_story
 
 REFUNDED: Final = "card.transaction.refunded"
 Told = tuple[str, bank.Data, int]
@@ -166,3 +172,32 @@ def test_given_an_event_of_another_rail_when_it_is_corrected_under_its_id_then_i
 
     assert results == ["unusable", "applied"]
     assert story.one(EventRow).is_correction
+
+
+@pytest.mark.parametrize("history", [14, 0])
+def test_given_a_refund_that_its_purchase_has_scored_again_then_points_alert_and_figures_are_those_of_its_new_score(
+    history: int,
+) -> None:
+    story = detector_story().introduce("enti_1")
+    signals = [each for each in trs_v1.DEFAULT_CARD.signals if each.id != OVER_OWN.id]
+    card = changed(trs_v1.DEFAULT_CARD, signals=(*signals, points_from(OVER_OWN.id, (1_000, 35))))
+    story.program.scorecards.champion = compile_card(card, version="scorecard-v1")
+    usual = [("card.transaction.settled", f"ctxn_u{day}", 20_00 + day, day) for day in range(1, 1 + history)]
+    told = [(REFUNDED, "ctxn_1", 9_000_00, 20), *usual, ("card.transaction.settled", "ctxn_1", 20_00, 16)]
+    for kind, transfer_id, cents, day in told:
+        at, status = T0 + day * DAY_US, kind.rpartition(".")[2].upper()
+        times = {"created_at": bank.rfc3339(at), "updated_at": bank.rfc3339(at)}
+        data = bank.a_card_authorization(id=transfer_id, status=status, amount=cents, **times)
+        story.deliver(kind, data, at=at, appended_at=T0 + 30 * DAY_US)
+
+    stored, actor = StoredTransfer.read(story.program, 0), story.program.entity("enti_1")
+    assert actor is not None
+    score = max(stored.record.score, 0)
+    assert (score >= 30) is bool(history)
+    assert story.program.scores.transfers.best(actor.index)[0] == score
+    refund_id = f"ctxn_1:refund:{bank.rfc3339(stored.record.at)[:-4]}Z"
+    in_review = [refund_id] if history else []
+    assert [alert.transfer_id for alert in story.alerts("band_review")] == in_review
+    day = stored.record.at // DAY_US
+    totals = totals_of_days(story.program, day, day + 1)
+    assert (totals.transfers, totals.review, totals.unscored) == (1, len(in_review), 1 - len(in_review))
