@@ -1,9 +1,10 @@
 """Reading untrusted bytes into closed Structs, in two steps.
 
 A valid body is decoded once by msgspec, which is fast and stops at the first failure. Only a refused body is validated
-against the JSON Schema of the same Struct, which lists every failing path. For the schema 14.0 is an integer, so a body
-without failures there is decoded again with such numbers as integers. Then follow the checks that neither makes:
-repeated keys, NUL characters, ids in another form than that of paths, and rules between fields.
+against the JSON Schema of the same Struct, which lists every failing path (of very many parts the first). For the
+schema 14.0 is an integer, so a body without failures there is decoded again with such numbers as integers. Then follow
+the checks that neither makes: repeated keys, NUL characters, ids in another form than that of paths, and rules between
+fields.
 """
 
 import json
@@ -76,7 +77,7 @@ class RequestSchema(Generic[S]):
                 plain[name] = _read(kind, text)
             if "\x00" in text or "\ufffd" in text:
                 failures.append(Failure(path_of([name]), "must be UTF-8 without NUL characters"))
-        failures += failures_of(self._validator.iter_errors(plain), schema=self._schema, noun="parameter")
+        failures += failures_of(plain, self._validator, schema=self._schema, noun="parameter")
         failures += self._rules(plain)
         if failures:
             raise refusal(failures)
@@ -100,12 +101,15 @@ class RequestSchema(Generic[S]):
                 yield Failure(name, MUST_BE_UUID)
 
     def _with_whole_numbers(self, raw: bytes, error: Exception) -> tuple[S | None, dict[str, Any], list[Failure]]:
-        """A body that the decoder refused and its schema accepts: only an integer with a point may be the cause."""
+        """A body that the decoder refused and its schema accepts: only an integer with a point may be the cause. The
+        rules get it as that integer.
+        """
+        whole = json.loads(raw.decode(), parse_float=_number)
         try:
-            typed = msgspec.convert(json.loads(raw.decode(), parse_float=_number), self.struct)
+            typed = msgspec.convert(whole, self.struct)
         except msgspec.ValidationError:
             return None, {}, [Failure(_path_in(error), "is not valid")]
-        return typed, _parsed(raw)[0], []
+        return typed, _parsed(raw)[0], list(self._rules(whole))
 
     def _listed(self, raw: bytes) -> list[Failure]:
         """The faults of a refused body; empty when its schema accepts it."""
@@ -114,7 +118,7 @@ class RequestSchema(Generic[S]):
         try:
             plain = msgspec.json.decode(raw)
             _, failures = _parsed(raw)
-            failures += failures_of(self._validator.iter_errors(plain), schema=self._schema, noun="property")
+            failures += failures_of(plain, self._validator, schema=self._schema, noun="property")
         except RecursionError:
             return [_TOO_DEEP]
         except msgspec.ValidationError:

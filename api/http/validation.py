@@ -11,6 +11,7 @@ Countries, numbers and instants are read as the events of the bank are: by the r
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from difflib import get_close_matches
+from itertools import islice
 from typing import Any, Final, NamedTuple
 
 import jsonschema_rs
@@ -22,6 +23,7 @@ from clearhold.features.core.instants import parse_instant
 from clearhold.features.core.plain_text import country_of, last_four, routing_number
 
 BODY: Final = "body"  # The path of the body itself.
+MOST_PARTS: Final = 2_000
 SHOWN_FAILURES: Final = 20
 SHOWN_OPTIONS: Final = 20
 SHOWN_NAME_LENGTH: Final = 64
@@ -90,16 +92,42 @@ def refusal(failures: Iterable[Failure]) -> InvalidRequestError:
 
 
 def failures_of(
+    value: Any, validator: jsonschema_rs.Validator, *, schema: Mapping[str, Any], noun: str
+) -> Iterator[Failure]:
+    """Every failing path, or the first one of a value with very many parts: the validator makes an object for each.
+
+    ``schema`` is the schema that the value may break, ``noun`` the kind of its names: property or parameter.
+    """
+    if not _has_many_parts(value):
+        yield from _listed(validator.iter_errors(value), schema=schema, noun=noun)
+        return
+    try:
+        validator.validate(value)
+    except jsonschema_rs.ValidationError as first:
+        yield from islice(_listed([first], schema=schema, noun=noun), 1)
+
+
+def _has_many_parts(value: Any) -> bool:
+    """Whether its lists and objects have more items in all than are validated one by one."""
+    left, waiting = MOST_PARTS, [value]
+    while waiting and left >= 0:
+        part = waiting.pop()
+        if isinstance(part, dict | list):
+            left -= len(part)
+            waiting.extend(part.values() if isinstance(part, dict) else part)
+    return left < 0
+
+
+def _listed(
     errors: Iterable[jsonschema_rs.ValidationError], *, schema: Mapping[str, Any], noun: str
 ) -> Iterator[Failure]:
-    """Every failing path; ``schema`` is the broken schema, ``noun`` the kind of its names: property or parameter."""
     for error in errors:
         kind: Any = error.kind
         path = path_of(error.instance_path)
         if kind.name == "anyOf":
             branches = _likeliest(kind.context, depth=len(error.instance_path))
             if len(branches) == 1:
-                yield from failures_of(branches[0], schema=schema, noun=noun)
+                yield from _listed(branches[0], schema=schema, noun=noun)
             else:
                 types = dict.fromkeys(name for (only,) in branches for name in only.kind.types)
                 yield Failure(path, _type_words(types), FieldCode.WRONG_TYPE)

@@ -64,8 +64,7 @@ def policy_failures(plain: Mapping[str, Any]) -> Iterator[Failure]:
     elif prefix == RETENTION and plain.get("programId") is not None:
         yield Failure("programId", "must be null: a file of the lake has rows of all programs", FieldCode.CONFLICTING)
     elif isinstance(body, dict):
-        errors = _VALIDATORS[prefix].iter_errors(body)
-        failures = list(failures_of(errors, schema=_SCHEMAS[prefix], noun="property"))
+        failures = list(failures_of(body, _VALIDATORS[prefix], schema=_SCHEMAS[prefix], noun="property"))
         rules = _RULES.get(prefix)
         for failure in failures or (() if rules is None else rules(version, body)):
             yield failure._replace(path=f"body.{failure.path}" if failure.path else "body")

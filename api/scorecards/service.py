@@ -135,8 +135,7 @@ def report_failures(plain: Mapping[str, Any]) -> Iterator[Failure]:
     """Every failing path of the parts that an activation needs."""
     report = plain.get("report")
     if isinstance(report, dict):
-        errors = _REPORTS.iter_errors(report)
-        for failure in failures_of(errors, schema=_REPORT_SCHEMA, noun="property"):
+        for failure in failures_of(report, _REPORTS, schema=_REPORT_SCHEMA, noun="property"):
             yield failure._replace(path=f"report.{failure.path}" if failure.path else "report")
 
 

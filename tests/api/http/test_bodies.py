@@ -8,6 +8,7 @@ import pytest
 
 from clearhold.api.http.gate import MAX_QUERY_PARAMETERS
 from clearhold.api.http.operation import PREFLIGHT_BODY_LIMIT
+from clearhold.api.http.validation import MOST_PARTS
 from tests.support.running_app import RunningApp, assert_refused
 
 PATH: Final = "/api/preflight"
@@ -139,6 +140,26 @@ def test_given_more_failures_than_are_shown_when_posted_then_twenty_are_and_the_
     parts = answer.json()["error"].split("; ")
     assert len(parts) == 21
     assert parts[-1] == "and 22 more"  # transfer and programId are missing as well
+
+
+def test_given_a_body_of_very_many_parts_when_posted_then_one_failure_is_named(
+    api: RunningApp, tenant: dict[str, Any]
+) -> None:
+    answer = posted(api, tenant, stdlib_json.dumps({"transfer": dict.fromkeys(map(str, range(MOST_PARTS)), 0)}))
+
+    assert_refused(answer, 400)
+    first, of_rules = answer.json()["fields"]
+    assert first["path"].startswith("transfer.")
+    assert of_rules["path"] == "programId"
+
+
+def test_given_a_query_of_very_many_values_when_sent_then_one_failure_is_named(
+    api: RunningApp, tenant: dict[str, Any]
+) -> None:
+    answer = api.client.get("/api/alerts?status=" + "," * MOST_PARTS, headers=api.operator(tenant))
+
+    assert_refused(answer, 400, "status")
+    assert len(answer.json()["fields"]) == 1
 
 
 @pytest.mark.parametrize(

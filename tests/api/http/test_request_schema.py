@@ -1,14 +1,15 @@
 """Bodies that the JSON Schema takes are taken: for it, 14.0 is an integer, and the decoder has to agree."""
 
-from typing import Annotated
+from collections.abc import Iterator, Mapping
+from typing import Annotated, Any
 
 import msgspec
 import pytest
 from msgspec import Meta
 
 from clearhold.api.http.request_schema import RequestSchema
-from clearhold.api.http.validation import refusal
-from clearhold.features.core.errors import InvalidRequestError
+from clearhold.api.http.validation import Failure, refusal
+from clearhold.features.core.errors import FieldCode, InvalidRequestError
 
 
 class Overlap(msgspec.Struct, forbid_unknown_fields=True):
@@ -28,6 +29,27 @@ def test_given_a_whole_number_with_a_point_when_read_then_it_is_that_integer() -
 @pytest.mark.parametrize("hours", [b"14.0", b"1.4e1", b"140e-1", b"14.00000000"])
 def test_given_any_short_spelling_of_a_whole_number_when_read_then_it_is_that_integer(hours: bytes) -> None:
     assert OVERLAP.decode(b'{"hours": ' + hours + b"}")[0] == Overlap(hours=14)
+
+
+def at_most_a_day(plain: Mapping[str, Any]) -> Iterator[Failure]:
+    """A rule that reads its Struct, as those of scorecards and of rules do."""
+    try:
+        overlap = msgspec.convert(plain, Overlap)
+    except msgspec.ValidationError:
+        return
+    if overlap.hours > 24:
+        yield Failure("hours", "must be at most a day", FieldCode.TOO_LARGE)
+
+
+@pytest.mark.parametrize("hours", [b"25", b"25.0", b"2.5e1", b"72.000"])
+def test_given_a_rule_when_a_whole_number_has_a_point_then_the_rule_holds_as_without_it(hours: bytes) -> None:
+    ruled = RequestSchema(Overlap, rules=at_most_a_day)
+    body = b'{"hours": ' + hours + b"}"
+
+    with pytest.raises(InvalidRequestError, match="hours must be at most a day"):
+        ruled.decode(body)
+    assert [failure.path for failure in ruled.failures(body)] == ["hours"]
+    assert ruled.decode(b'{"hours": 24.0}')[0] == Overlap(hours=24)
 
 
 REFUSED = (

@@ -33,6 +33,25 @@ def test_given_a_new_card_then_it_is_a_version_that_scores_nowhere(
     assert_refused(cards.send("GET", "/scorecard-v9"), 404, "Unknown scorecard")
 
 
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        ({"signals": []}, "signals"),
+        ({"floor": 5.0, "signals": [{"id": "TRS-NON-01", "bins": [{"atLeast": 1, "points": 5}]}]}, "signals[0].id"),
+        ({"floor": 5.0, "scorer": "ers"}, "must be trs"),
+        ({"floor": 5.0, "caps": [{"family": "no such family", "points": 9}]}, "caps[0].family"),
+        ({"programFloor": 1e1, "name": " "}, "must not be blank"),
+    ],
+)
+def test_given_a_card_with_a_fault_when_a_number_has_a_point_then_it_is_refused_as_without_one(
+    cards: ScorecardCalls, change: dict[str, Any], sentence: str
+) -> None:
+    card = msgspec.to_builtins(a_card()) | change
+
+    assert_refused(cards.send("POST", "", {"card": card}), 400, sentence)
+    assert [each["version"] for each in cards.read()] == ["trs-v1"]
+
+
 def test_given_a_reported_card_when_another_person_approves_then_it_scores_and_stands_on_the_record(
     api: RunningApp, cards: ScorecardCalls, program: dict[str, Any]
 ) -> None:
