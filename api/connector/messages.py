@@ -11,7 +11,6 @@ Errors  RpcError, a code of JSON-RPC or of the protocol with its sentence; for a
 """
 
 import base64
-import binascii
 import json
 from collections.abc import Mapping
 from enum import IntEnum
@@ -195,6 +194,6 @@ def _header(scope: Any, name: str) -> str | None:
         begin, end = _ENCODED
         if text.startswith(begin) and text.endswith(end):
             text = base64.b64decode(text.removeprefix(begin).removesuffix(end), validate=True).decode()
-    except (UnicodeDecodeError, binascii.Error):
+    except ValueError:  # of the encoding, or of base64
         return None
     return text if sent else None

@@ -1,5 +1,6 @@
 """An assistant's side of the connector: messages of both eras, tools called, results taken apart."""
 
+from collections.abc import Mapping
 from typing import Any, Final
 
 import httpx
@@ -33,9 +34,9 @@ class Assistant:
     def __init__(self, api: RunningApp, headers: dict[str, str]) -> None:
         self.api, self.headers = api, headers
 
-    def send(self, body: object, headers: dict[str, str] | None = None) -> httpx.Response:
+    def send(self, body: object, headers: Mapping[str, str | bytes] | None = None) -> httpx.Response:
         content = body if isinstance(body, bytes) else msgspec.json.encode(body)
-        sent = self.headers | {"Content-Type": "application/json"} | (headers or {})
+        sent: dict[str, Any] = {**self.headers, "Content-Type": "application/json", **(headers or {})}
         return self.api.client.post(PATH, content=content, headers=sent)
 
     def result(self, method: str, params: Json | None = None) -> Json:

@@ -1,6 +1,6 @@
 """The protocol of the connector, row by row: methods, origins, messages, both eras, what malformed bodies get."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 import msgspec
@@ -241,10 +241,12 @@ def test_given_the_modern_era_when_called_then_each_result_says_that_it_is_compl
 def test_given_the_modern_ladder_when_a_rung_fails_then_it_is_the_answer(assistant: Assistant) -> None:
     body, headers = modern(CALL_TOOL, {"name": "metrics"})
 
-    def changed(sent: dict[str, str] | None = None, *, meta: dict[str, object] | None = None, without: str = "") -> Any:
+    def changed(
+        sent: Mapping[str, str | bytes] | None = None, *, meta: dict[str, object] | None = None, without: str = ""
+    ) -> Any:
         params = body["params"] if meta is None else {"name": "metrics", "_meta": meta}
         kept = {name: value for name, value in headers.items() if name != without}
-        return assistant.send(body | {"params": params}, kept | (sent or {}))
+        return assistant.send(body | {"params": params}, {**kept, **(sent or {})})
 
     assert error_of(changed(meta={PROTOCOL_VERSION: MODERN}), 400) == -32602
     assert error_of(changed(meta={CAPABILITIES: {}}), 400) == -32602
@@ -255,7 +257,8 @@ def test_given_the_modern_ladder_when_a_rung_fails_then_it_is_the_answer(assista
     for name, value in wrong.items():
         assert error_of(changed({name: value}), 400) == -32020
         assert error_of(changed(without=name), 400) == -32020
-    assert error_of(changed({"Mcp-Name": "=?base64?!!?="}), 400) == -32020
+    for encoded in ("!!", "Zm9v\u00e9", "\u2603"):
+        assert error_of(changed({"Mcp-Name": f"=?base64?{encoded}?=".encode()}), 400) == -32020
     assert changed({"Mcp-Name": "=?base64?bWV0cmljcw==?="}).json()["result"]["isError"] is False
     assert changed({"mcp-method": CALL_TOOL}, without="Mcp-Method").json()["result"]["isError"] is False
     future = assistant.send(*modern("tools/list", version="2027-01-01"))
@@ -273,6 +276,15 @@ def test_given_a_version_in_the_header_that_is_not_legacy_when_called_then_only_
 
     assert error_of(assistant.send(message("tools/list"), newer), 400) == -32602
     assert assistant.send(message("initialize"), newer).json()["result"]["protocolVersion"] == "2025-11-25"
+
+
+@pytest.mark.parametrize("encoded", ["\u00e9", "\u2603", "Zm9v\u00e9", "!!", "="])
+def test_given_a_version_whose_base64_cannot_be_read_when_called_then_it_is_as_none(
+    assistant: Assistant, encoded: str
+) -> None:
+    answer = assistant.send(message("ping"), {"MCP-Protocol-Version": f"=?base64?{encoded}?=".encode()})
+
+    assert (answer.status_code, answer.json()["result"]) == (200, {})
 
 
 def test_given_the_tools_when_listed_then_each_is_one_that_every_client_takes(assistant: Assistant) -> None:
@@ -372,7 +384,7 @@ MESSAGES: Final = st.fixed_dictionaries(
 
 @given(
     body=st.binary(max_size=64) | st.builds(msgspec.json.encode, MESSAGES | JSON_VALUES),
-    version=st.sampled_from(["", MODERN, LEGACY[0], "x", "=?base64?x?="]),
+    version=st.sampled_from(["", MODERN, LEGACY[0], "x", "=?base64?x?=", "=?base64?\u00e9?="]),
     cut=st.integers(0, 400),
 )
 @settings(
@@ -381,7 +393,7 @@ MESSAGES: Final = st.fixed_dictionaries(
 def test_given_any_body_when_sent_then_it_is_answered_and_never_with_a_server_error(
     assistant: Assistant, body: bytes, version: str, cut: int
 ) -> None:
-    answer = assistant.send(body[:cut], {"MCP-Protocol-Version": version} if version else {})
+    answer = assistant.send(body[:cut], {"MCP-Protocol-Version": version.encode()} if version else {})
 
     assert answer.status_code in {200, 202, 400, 404}, answer.text
     assert b"-32603" not in answer.content
