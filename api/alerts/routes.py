@@ -237,10 +237,10 @@ _READ: Final = _operation(
 _DECIDE: Final = _deciding(
     id="decideAlert",
     summary="Signs a decision. Of simultaneous decisions only one takes effect. A closed alert is final, and only "
-    "a held one can be released. An alert routed `reviewed` needs a person: an API key has to name one in X-Operator. "
-    "`warnings` name executed actions that the decision contradicts. Where the policy has `hardNeedsSecondPerson`, "
-    "closing or releasing a hard alert is an action `decide_alert` (202) that takes effect when another person "
-    "approves it.",
+    "a held one can be released. An alert that waits, or is routed `reviewed`, needs a person: an API key has to name "
+    "one in X-Operator. `warnings` name executed actions that the decision contradicts. Where the policy has "
+    "`hardNeedsSecondPerson`, closing or releasing a hard alert is an action `decide_alert` (202) that takes effect "
+    "when another person approves it.",
     answers={201: Disposition, 202: Action},
     refusals=(
         ErrorCode.PERSON_REQUIRED,

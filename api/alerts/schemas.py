@@ -76,7 +76,12 @@ class Alert(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     score_at_alert: Annotated[int | None, about("The subject's score as the alert opened; null without one.")]
     band_at_alert: Annotated[Band | None, about("Band of that score; null without one.")]
     hard_signal: Annotated[bool, about("Whether its finding or one of its reasons is hard; a person decides it.")]
-    status: Annotated[AlertStatus, about("open, held and escalated need a decision; closed and auto_closed are final.")]
+    status: Annotated[
+        AlertStatus,
+        about(
+            "open, held and escalated need a decision; closed is final; an auto_closed one a person may still decide."
+        ),
+    ]
     route: Route | None
     policy_version: str | None
     opened_at: str
