@@ -124,14 +124,9 @@ class PartyFinder:
         self.entities, self.counterparties = Entities(database), Counterparties(database)
 
     def find(
-        self,
-        principal: Principal,
-        kind: ActorType,
-        actor_id: str,
-        program_id: str | None,
-        unknown: ErrorCode | None = None,
+        self, principal: Principal, kind: ActorType, actor_id: str, program_id: str | None
     ) -> EntityRow | CounterpartyRow:
-        """An agent is an entity of the program ``agents``; ``unknown`` replaces the code of an unknown id."""
+        """An agent is an entity of the program ``agents``."""
         named = self._programs.filter_by(principal, None if program_id is None else [program_id])
         table = self.counterparties if kind is ActorType.COUNTERPARTY else self.entities
         rows = [
@@ -141,7 +136,7 @@ class PartyFinder:
         ]
         noun, sentence, code = _NOUNS[kind]
         if not rows:
-            raise NotFoundError(sentence, unknown or code)
+            raise NotFoundError(sentence, code)
         if len(rows) > 1:
             raise several_programs(noun)
         return rows[0]

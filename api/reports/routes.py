@@ -45,7 +45,12 @@ _ACTOR: Final = _operation(
     "History, transitions, alerts and dispositions are the newest 200 of the period, the first two oldest first. "
     "400 if several programs have an actor of that id and programId names none of them.",
     answers={200: ActorReport},
-    refusals=(ErrorCode.PROGRAM_REQUIRED, ErrorCode.ENTITY_NOT_FOUND, ErrorCode.COUNTERPARTY_NOT_FOUND),
+    refusals=(
+        ErrorCode.PROGRAM_REQUIRED,
+        ErrorCode.ENTITY_NOT_FOUND,
+        ErrorCode.COUNTERPARTY_NOT_FOUND,
+        ErrorCode.AGENT_NOT_FOUND,
+    ),
     asks_owner=True,
     answer_example=_EXAMPLES["actor_report"],
     query=RequestSchema(ActorQuery, rules=moments_exist),

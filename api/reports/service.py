@@ -40,7 +40,7 @@ from clearhold.api.reports.schemas import (
     TransfersSummary,
 )
 from clearhold.features.catalogue.kris import KriStatus, KriValue
-from clearhold.features.core.errors import ErrorCode, FieldCode, invalid
+from clearhold.features.core.errors import FieldCode, invalid
 from clearhold.features.core.instants import DAY_US, DAYS_7, IsoWeek, format_instant, parse_week, week_of
 from clearhold.features.core.measured import DayTotals
 from clearhold.features.core.principal import Principal, Program
@@ -193,7 +193,7 @@ class ActorReports:
         now: int,
     ) -> tuple[ReportSubject, ActorReport]:
         """The scored subject, and its report with the last score record of the period."""
-        row = self._parties.find(principal, kind, actor_id, named, ErrorCode.ENTITY_NOT_FOUND)
+        row = self._parties.find(principal, kind, actor_id, named)
         program_id, name = row.program_id, row.name
         is_agent = kind is not ActorType.COUNTERPARTY and self._parties.holds_agents(principal, program_id)
         subject = ReportSubject(program_id, ActorType.AGENT if is_agent else kind, actor_id)

@@ -168,6 +168,8 @@ def test_given_an_entity_of_the_program_agents_when_reported_then_it_is_an_agent
     assert agent["current"]["version"] == "ars-v1"
     assert read("entity/agent_1").json()["current"] == agent["current"]
     assert_refused(read("agent/enti_1"), 404, "Unknown agent on this tenant.")
+    kinds = ("agent", "entity", "counterparty")
+    assert [read(f"{kind}/nobody").json()["code"] for kind in kinds] == [f"{kind}_not_found" for kind in kinds]
 
 
 @pytest.mark.parametrize(
