@@ -50,7 +50,7 @@ ApiRequest = Request[Any, Any, Any]
 
 
 class ErrorEnvelope(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """Every answer that is not a 2xx or a 304."""
+    """Every answer with a status of 400 or above."""
 
     error: Annotated[str, about("The cause and the cure, in one sentence or two, for people.")]
     code: Annotated[ErrorCode, about("The cause, for programs.")]
@@ -139,7 +139,7 @@ def notes_of(scope: Any) -> Notes:
 INTERNAL: Final = RiskError("Internal error.", ErrorCode.INTERNAL_ERROR)
 
 _AT_ONCE: Final = {"Retry-After": "1"}
-_HEADERS_OF_STATUS: Final[Mapping[int, Mapping[str, str]]] = {
+HEADERS_OF_STATUS: Final[Mapping[int, Mapping[str, str]]] = {
     401: {"WWW-Authenticate": "Bearer"},
     429: _AT_ONCE,
     503: _AT_ONCE,
@@ -170,7 +170,7 @@ def render_error(request: ApiRequest, exc: Exception) -> Response[ErrorEnvelope]
         log.error("request_failed", request_id=request_id(request.scope), status=status, exc_info=exc)
     elif status >= HTTP_500_INTERNAL_SERVER_ERROR:
         log.warning("request_unavailable", request_id=request_id(request.scope), reason=str(refusal))
-    headers = {**_HEADERS_OF_STATUS.get(status, {}), **_HEADERS_OF_CODE.get(refusal.code, {})}
+    headers = {**HEADERS_OF_STATUS.get(status, {}), **_HEADERS_OF_CODE.get(refusal.code, {})}
     allowed = _allowed(exc)
     sentence = str(refusal)
     if allowed:

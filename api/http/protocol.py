@@ -20,7 +20,12 @@ from uvicorn._types import ASGI3Application
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
 from clearhold.api.http.body import BODY_IS_THERE
-from clearhold.api.http.envelope import CONTENT_SECURITY_POLICY, INTERFACE_VERSION, ErrorEnvelope
+from clearhold.api.http.envelope import (
+    CONTENT_SECURITY_POLICY,
+    HEADERS_OF_STATUS,
+    INTERFACE_VERSION,
+    ErrorEnvelope,
+)
 from clearhold.api.http.error_table import ERRORS
 from clearhold.api.http.limits import Connections
 from clearhold.features.core.errors import ErrorCode
@@ -240,8 +245,9 @@ class Protocol(HttpToolsProtocol):
         status = HTTPStatus(ERRORS[code].status)
         fields = () if status is HTTPStatus.BAD_REQUEST else UNSET
         body = msgspec.json.encode(ErrorEnvelope(error=sentence, code=code, request_id=request_id, fields=fields))
+        further = "".join(f"{name}: {value}\r\n" for name, value in HEADERS_OF_STATUS.get(status, {}).items())
         head = (
-            f"HTTP/1.1 {status.value} {status.phrase}\r\n"
+            f"HTTP/1.1 {status.value} {status.phrase}\r\n{further}"
             f"content-type: application/json\r\ncontent-length: {len(body)}\r\nconnection: close\r\n"
             f"x-request-id: {request_id}\r\nscore-version: {INTERFACE_VERSION}\r\n"
             f"x-content-type-options: nosniff\r\ncontent-security-policy: {CONTENT_SECURITY_POLICY}\r\n"

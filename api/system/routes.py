@@ -10,7 +10,7 @@ from litestar.di import NamedDependency
 from msgspec import UNSET, UnsetType
 
 from clearhold.api.area import Area
-from clearhold.api.http.envelope import ApiRequest, ErrorEnvelope, request_id
+from clearhold.api.http.envelope import HEADERS_OF_STATUS, ApiRequest, ErrorEnvelope, request_id
 from clearhold.api.http.head import published
 from clearhold.api.http.operation import JSON, Access, Operation
 from clearhold.api.telemetry.readiness import DOWN, READY, Readiness, ReadinessReport, Replay
@@ -78,7 +78,7 @@ async def get_readiness(
         replay=report.replay,
         degraded_work=report.degraded_work,
     )
-    return Response(unready, status_code=503)
+    return Response(unready, status_code=503, headers=HEADERS_OF_STATUS[503])
 
 
 @get("/openapi.json", opt=_DOCUMENT.as_opt)

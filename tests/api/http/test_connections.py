@@ -41,7 +41,8 @@ def test_given_room_for_some_when_more_connect_then_503_until_one_leaves(api: Ru
         eventually(lambda: connections.open == 6)
 
         with RawClient(port) as one_more:
-            assert one_more.answer().status == 503
+            refused = one_more.answer()
+            assert (refused.status, refused.headers["retry-after"]) == (503, "1")
             assert one_more.is_hung_up_on()
 
         assert is_answered(first)

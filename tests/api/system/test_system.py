@@ -43,6 +43,7 @@ def test_given_a_component_that_is_down_when_asked_then_readyz_names_it_at_503(a
         "code": "unavailable",
         "requestId": unavailable.headers["x-request-id"],
     }
+    assert unavailable.headers["retry-after"] == "1"
     assert_stamped(unavailable)
 
 
