@@ -27,6 +27,7 @@ from clearhold.api.openapi.texts import (
     DEADLINE,
     EXAMPLE_FIELDS,
     EXAMPLE_SENTENCES,
+    FURTHER_HEADERS,
     HEADERS_OF,
     IDEMPOTENCY_KEY,
     IF_MATCH_PARAMETER,
@@ -220,7 +221,7 @@ def _response(status: int, answer: Any, method: str, operation: Operation, schem
     if operation.is_idempotent(method) and status < HTTPStatus.MULTIPLE_CHOICES:
         further |= REPLAYED_HEADER
     if status < HTTPStatus.MULTIPLE_CHOICES:
-        further |= {name: {"description": "See the interface conventions."} for name in operation.shown_headers}
+        further |= {name: {"description": FURTHER_HEADERS[name]} for name in operation.shown_headers}
     headers = {name: header | {"schema": {"type": "string"}} for name, header in USUAL_HEADERS.items()}
     headers |= {name: header | {"required": False, "schema": {"type": "string"}} for name, header in further.items()}
     codes = [code for code in operation.codes(method) if ERRORS[code].status == status]

@@ -20,7 +20,8 @@ signs its events instead.
 **Money** is integer cents in a string of digits: "9850" is 98.50. **Times** are UTC in answers; in requests they have
 an offset. **A score** is 0 to 100, or null for too little history, never for no risk.
 
-**Lists** are pages: `limit` and `cursor` in, `data`, `hasMore` and `nextCursor` out. Filters take several values.
+**Lists** that grow with the traffic are pages: `limit` and `cursor` in, `data`, `hasMore` and `nextCursor` out. Short
+ones are arrays; one that takes `limit` has its next part in the header Link. Filters take several values.
 
 **Repeats** are safe with an Idempotency-Key: the same request under the same key gets the stored answer.
 
@@ -82,6 +83,12 @@ SECURITY_SCHEMES: Final = {
 USUAL_HEADERS: Final = {
     "X-Request-Id": {"description": "The request's id, the caller's own when it was well formed."},
     "Score-Version": {"description": f"The interface version, {INTERFACE_VERSION}."},
+}
+FURTHER_HEADERS: Final = {
+    "ETag": "Digest of the answer, for If-None-Match; of a rule, for If-Match too.",
+    "Cache-Control": "How long the answer may be kept.",
+    "Content-Disposition": "The name of the file.",
+    "Link": 'The next page, with rel="next"; absent on the last one.',
 }
 _RETRY_AFTER: Final = {"Retry-After": {"description": "After how many seconds to try again."}}
 HEADERS_OF: Final = {

@@ -219,6 +219,18 @@ def test_given_filters_by_ids_of_the_bank_when_described_then_it_is_said_what_co
     assert all("array" in schema["type"] for schema in said.values())
 
 
+def test_given_a_header_when_described_then_it_is_said_what_it_says() -> None:
+    described = {
+        name: header["description"]
+        for _, _, operation in operations()
+        for answer in operation["responses"].values()
+        for name, header in answer.get("headers", {}).items()
+    }
+
+    assert {"ETag", "Cache-Control", "Content-Disposition", "Link"} <= set(described)
+    assert len(set(described.values())) == len(described)
+
+
 def test_given_a_request_body_when_described_then_it_is_closed() -> None:
     for _, _, operation in operations():
         schema = operation.get("requestBody", {}).get("content", {}).get("application/json", {}).get("schema", {})
