@@ -59,19 +59,21 @@ def subject(
     part = out.with_name(f"{out.name}.part")
     if out.exists():
         fail(f"{out} is there already; name another file with --out.")
+    has_begun = False
     try:
         with ClearholdClient(url, token=token, operator=operator) as client:
             check = SubjectCheck(public_keys_of(client.published_keys()))
             lines = client.subject_export(_RESOURCES[kind], subject_id, program_id=program)
             first = next(lines, b"")
+            has_begun = True
             result = _receive(check, first, lines, part)
     except (RefusedError, UnreachableError, ValueError) as error:
-        broke = f" The received lines are in {part}." if part.exists() else ""
-        fail(f"{error}{broke}", EXIT_BROKEN if part.exists() else EXIT_NOT_STARTED)
+        broke = f" The received lines are in {part}." if has_begun else ""
+        fail(f"{error}{broke}", EXIT_BROKEN if has_begun else EXIT_NOT_STARTED)
     except BrokenExportError as error:
         fail(f"FAIL: {error} The received lines are in {part}.", EXIT_BROKEN)
     except OSError as error:
-        fail(f"{error.filename} cannot be written: {error.strerror}.")
+        fail(f"{part} cannot be written: {error.strerror}.")
     part.rename(out)
     typer.echo(
         f"{out}: {result.subject} of {result.tenant}, {result.rows:,} rows as of log offset {result.offset}, "

@@ -95,6 +95,33 @@ def test_given_a_record_that_was_changed_when_written_then_it_is_refused_and_the
     assert not out.exists()
 
 
+@pytest.mark.usefixtures("lived")
+def test_given_the_part_of_an_earlier_export_when_a_new_one_is_refused_then_the_sentence_is_not_about_that_part(
+    tenant: dict[str, Any], url: str, tmp_path: Path
+) -> None:
+    out = tmp_path / "ada.ndjson"
+    out.with_name("ada.ndjson.part").write_text("of yesterday")
+
+    refused = [run(url, tenant, out, "nobody"), run(url, tenant | {"operatorToken": "op_wrong"}, out)]
+
+    assert [each.exit_code for each in refused] == [2, 2]
+    assert not [each.output for each in refused if "received lines" in each.output]
+    assert run(url, tenant, out).exit_code == 0
+
+
+@pytest.mark.usefixtures("lived")
+def test_given_a_full_disk_when_written_then_the_sentence_names_the_file(
+    tenant: dict[str, Any], url: str, tmp_path: Path
+) -> None:
+    out = tmp_path / "ada.ndjson"
+    out.with_name("ada.ndjson.part").symlink_to("/dev/full")
+
+    result = run(url, tenant, out)
+
+    assert result.exit_code == 2
+    assert f"{out}.part cannot be written: No space left on device." in result.output.replace("\n", "")
+
+
 def test_given_nobody_of_that_id_a_wrong_token_or_a_file_in_the_way_when_asked_then_a_sentence_and_no_file(
     tenant: dict[str, Any], url: str, tmp_path: Path
 ) -> None:
