@@ -18,6 +18,7 @@ from clearhold.api.actions.schemas import Action
 from clearhold.api.actions.service import ActionService
 from clearhold.api.area import Resources
 from clearhold.api.http.fields import POLICY_VERSION, CursorText, PageLimit, ProgramIds, Prose
+from clearhold.api.http.idempotency import comparable
 from clearhold.api.lists.lists import ArrayPart, Place, array_part, to_answer
 from clearhold.features.core.entries.actions import ActionType
 from clearhold.features.core.errors import ErrorCode, NotFoundError
@@ -126,7 +127,7 @@ class PolicyService:
         created = await self._versions.create(
             principal,
             prefix_of(request.version),
-            decode_body(request.version, request.body),
+            decode_body(request.version, comparable(request.body)),
             program_id=program_id,
             effect_id=effect_id,
             version=request.version,
