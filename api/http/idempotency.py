@@ -15,6 +15,7 @@ from typing import Any, Final
 
 import msgspec
 import structlog
+from litestar.status_codes import HTTP_204_NO_CONTENT
 from litestar.types import ASGIApp, Message, Receive, Scope, Send
 
 from clearhold.api.http.envelope import Outcome, header_values, note, request_id, status_of
@@ -170,12 +171,9 @@ def _answer_in(messages: list[Message], operation: Operation) -> StoredAnswer:
 
 
 async def _replay(answer: StoredAnswer, send: Send) -> None:
-    headers = [
-        (b"content-type", b"application/json"),
-        (b"content-length", b"%d" % len(answer.body)),
-        (REPLAYED.lower().encode(), b"true"),
-        *answer.headers,
-    ]
+    headers = [(REPLAYED.lower().encode(), b"true"), *answer.headers]
+    if answer.status != HTTP_204_NO_CONTENT:  # That has no body, and no length (RFC 9110, 8.6).
+        headers += [(b"content-type", b"application/json"), (b"content-length", b"%d" % len(answer.body))]
     await send({"type": "http.response.start", "status": answer.status, "headers": headers})
     await send({"type": "http.response.body", "body": answer.body, "more_body": False})
 

@@ -55,6 +55,17 @@ def test_given_a_key_when_another_is_put_then_it_is_replaced_and_when_removed_th
     assert stored(api, tenant) is None
 
 
+def test_given_a_key_that_was_put_or_removed_when_repeated_then_the_204_has_no_body_and_no_headers_of_one(
+    api: RunningApp, tenant: dict[str, Any]
+) -> None:
+    for send in (put, remove):
+        first, again = (send(api, tenant, **{"Idempotency-Key": "once"}) for _ in range(2))
+
+        assert (first.status_code, again.status_code, again.content) == (204, 204, b"")
+        assert again.headers["idempotent-replayed"] == "true"
+        assert not [each.headers for each in (first, again) if {"content-length", "content-type"} & set(each.headers)]
+
+
 @pytest.mark.parametrize("key", ["live_of_the_first_bank", "live-0123456789", "prod_0123456789", "LIVE_0123456789"])
 def test_given_a_live_key_when_put_then_400_says_so_and_nothing_is_stored(
     api: RunningApp, tenant: dict[str, Any], key: str
