@@ -1,6 +1,6 @@
 """The protocol of the connector, row by row: methods, origins, messages, both eras, what malformed bodies get."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any, Final
 
 import msgspec
@@ -241,9 +241,7 @@ def test_given_the_modern_era_when_called_then_each_result_says_that_it_is_compl
 def test_given_the_modern_ladder_when_a_rung_fails_then_it_is_the_answer(assistant: Assistant) -> None:
     body, headers = modern(CALL_TOOL, {"name": "metrics"})
 
-    def changed(
-        sent: Mapping[str, str | bytes] | None = None, *, meta: dict[str, object] | None = None, without: str = ""
-    ) -> Any:
+    def changed(sent: dict[str, Any] | None = None, *, meta: dict[str, object] | None = None, without: str = "") -> Any:
         params = body["params"] if meta is None else {"name": "metrics", "_meta": meta}
         kept = {name: value for name, value in headers.items() if name != without}
         return assistant.send(body | {"params": params}, {**kept, **(sent or {})})

@@ -9,10 +9,7 @@ import pytest
 from jsonschema_rs import Draft202012Validator
 
 from clearhold.api.connector.rest import NOTICE, cleaned, separated
-from clearhold.api.connector.tools import INSTRUCTIONS, TOOLS
 from clearhold.api.http.operation import RateClass
-from clearhold.features.core.entries.commands import OperatorKind, needs_person
-from clearhold.features.core.vocabulary import AlertStatus, Route
 from tests.support.alerting import ALERTING, alerts_of, an_alert, appeal, decide, deliver, outgoing, party
 from tests.support.callers import running_app
 from tests.support.connector import Assistant, Json
@@ -205,14 +202,6 @@ def test_given_a_call_that_can_be_corrected_when_made_then_the_result_is_the_sen
     desk: Desk, tool: str, arguments: object, sentence: str
 ) -> None:
     assert sentence in desk.assistant.refusal(tool, arguments)
-
-
-@pytest.mark.parametrize("text", [INSTRUCTIONS, *(tool.description for tool in TOOLS if tool.name == "decide_alert")])
-def test_given_the_texts_on_decisions_when_read_then_they_name_each_alert_that_a_key_is_refused_on(text: str) -> None:
-    refused_on = [status for status in AlertStatus if needs_person(OperatorKind.KEY, status, Route.AUTOMATED)]
-
-    assert refused_on
-    assert all(word in text for word in (*refused_on, Route.REVIEWED))
 
 
 def test_given_repeated_arguments_when_called_then_they_are_refused_like_a_body_of_the_route(

@@ -105,32 +105,6 @@ def test_given_a_new_version_when_another_person_approves_its_activation_then_ev
     assert CLOCK_V2 in [msgspec.json.decode(line)["body"] for line in export]
 
 
-@pytest.mark.parametrize(
-    ("version", "body", "path"),
-    [
-        ("policy-v2", a_body(POLICY_V1, version="policy-v2", minProgramN=200.0), ("minProgramN",)),
-        ("kri-v2", a_kri_body(LINES, minObservations=3e1), ("minObservations",)),
-        (
-            "ladder-v2",
-            a_body(LADDER_V1, rescreenDays={"clear": 365, "review": 90, "hold": 30.0, "unscored": 90}),
-            ("rescreenDays", "hold"),
-        ),
-        ("retention-v2", {"tables": [{"table": "alert_versions", "days": 4000.0}]}, ("tables", 0, "days")),
-    ],
-)
-def test_given_a_whole_number_with_a_point_when_written_then_it_is_that_integer(
-    api: RunningApp, tenant: dict[str, Any], version: str, body: dict[str, Any], path: tuple[str | int, ...]
-) -> None:
-    written = write(api, tenant, version, body)
-
-    assert written.status_code == 201, written.text
-    shown = written.json()["body"]
-    assert shown == msgspec.json.decode(msgspec.json.encode(body))
-    for step in path:
-        shown = shown[step]
-    assert type(shown) is int
-
-
 def test_given_an_activation_when_its_requester_approves_it_then_it_is_refused_and_nothing_comes_into_force(
     api: RunningApp, tenant: dict[str, Any], program: dict[str, Any]
 ) -> None:

@@ -1,10 +1,11 @@
-"""The policies that a tenant starts with, read by whoever may."""
+"""The policies that a tenant starts with, read by whoever may, and the numbers of a new one."""
 
 from typing import Any
 
+import msgspec
 import pytest
 
-from clearhold.features.policy.seeds import CLOCK_V1, LADDER_V1, POLICY_V1
+from clearhold.features.policy.seeds import CLOCK_V1, KRI_V1, LADDER_V1, POLICY_V1
 from tests.support.running_app import RunningApp, assert_refused
 
 
@@ -118,3 +119,37 @@ def test_given_two_tenants_when_read_then_neither_sees_the_others(api: RunningAp
     for unknown in (mine[0]["id"], "not-a-uuid"):
         answer = api.client.get(f"/api/policies/{unknown}", headers=api.operator(other))
         assert_refused(answer, 404, "Unknown policy on this tenant.")
+
+
+@pytest.mark.parametrize(
+    ("version", "seed", "over", "path"),
+    [
+        ("policy-v2", POLICY_V1, {"version": "policy-v2", "minProgramN": 200.0}, ("minProgramN",)),
+        ("kri-v2", KRI_V1, {"minObservations": 3e1}, ("minObservations",)),
+        (
+            "ladder-v2",
+            LADDER_V1,
+            {"rescreenDays": {"clear": 365, "review": 90, "hold": 30.0, "unscored": 90}},
+            ("rescreenDays", "hold"),
+        ),
+        ("retention-v2", None, {"tables": [{"table": "alert_versions", "days": 4000.0}]}, ("tables", 0, "days")),
+    ],
+)
+def test_given_a_whole_number_with_a_point_when_written_then_it_is_that_integer(
+    api: RunningApp,
+    tenant: dict[str, Any],
+    version: str,
+    seed: msgspec.Struct | None,
+    over: dict[str, Any],
+    path: tuple[str | int, ...],
+) -> None:
+    body = ({} if seed is None else msgspec.to_builtins(seed)) | over
+    sent = {"version": version, "programId": None, "body": body}
+    written = api.client.post("/api/policies", json=sent, headers=api.operator(tenant))
+
+    assert written.status_code == 201, written.text
+    shown = written.json()["body"]
+    assert shown == msgspec.json.decode(msgspec.json.encode(body))
+    for step in path:
+        shown = shown[step]
+    assert type(shown) is int
