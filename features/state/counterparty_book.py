@@ -174,9 +174,10 @@ class CounterpartyBook:
         return self._stated_at[_DETAILS * party.index : _DETAILS * (party.index + 1)]
 
     def _add_earlier_account(self, party: KnownCounterparty, routing: str | None, last4: str | None) -> bool:
-        if not party.add_earlier_account(routing, last4):
+        account = party.take_earlier_account(routing, last4)
+        if account is None:
             return False
-        self._index_account(party, routing, last4)
+        self._index_account(party, account.routing, account.last4)
         return True
 
     def match(self, name: str, routing: str | None, last4: str | None) -> KnownCounterparty | None:

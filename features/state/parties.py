@@ -16,6 +16,7 @@ from clearhold.features.state.party_details import (
     SnapshotOrder,
     accounts_differ,
     place_of,
+    with_account,
 )
 from clearhold.features.windows.amount_series import AmountSeries
 from clearhold.features.windows.edges import NOBODY, Edges, node_of_actor, node_of_counterparty
@@ -185,29 +186,42 @@ class KnownCounterparty(InMemory):
         """Its account once these details are stated: they complete its present account, or name another."""
         if accounts_differ(self.routing, self.last4, routing, last4):
             place = place_of(self.accounts, routing, last4)
-            return (routing, last4) if place is None else (self.accounts[place].routing, self.accounts[place].last4)
+            return (routing, last4) if place is None else self.accounts[place].completed_by(routing, last4)[:2]
         return routing or self.routing, last4 or self.last4
 
     def take_account(self, routing: str | None, last4: str | None) -> None:
         """Store the account that ``account_after`` returned as the one that it has now."""
-        accounts = self.accounts
-        if accounts_differ(self.routing, self.last4, routing, last4):
-            accounts = accounts or (KnownAccount(self.routing, self.last4, self.times.first(EVER)),)
-            if place_of(accounts, routing, last4) is None:
-                accounts = (*accounts, KnownAccount(routing, last4))[-ACCOUNTS_LIMIT:]
-                self.has_new_account = True
-        elif accounts and (place := place_of(accounts, routing, last4)) is not None:
-            completed = accounts[place]._replace(routing=routing, last4=last4)
-            accounts = (*accounts[:place], completed, *accounts[place + 1 :])
-        self.accounts, self.routing, self.last4 = accounts, shared(routing), shared(last4)
+        is_other = accounts_differ(self.routing, self.last4, routing, last4)
+        accounts = self._all_accounts() if is_other else self.accounts
+        place = place_of(accounts, routing, last4)
+        self.routing, self.last4 = shared(routing), shared(last4)
+        if place is not None:
+            accounts = with_account(accounts, place, accounts[place]._replace(routing=self.routing, last4=self.last4))
+        elif is_other:
+            accounts = (*accounts, KnownAccount(self.routing, self.last4))[-ACCOUNTS_LIMIT:]
+            self.has_new_account = True
+        self.accounts = accounts
 
-    def add_earlier_account(self, routing: str | None, last4: str | None) -> bool:
-        """Store an account that was stated before the present one; True when it was not on file."""
-        known = self.accounts or (KnownAccount(self.routing, self.last4, self.times.first(EVER)),)
-        if not self.differs(routing, last4) or len(known) == ACCOUNTS_LIMIT:
-            return False
-        self.accounts, self.has_new_account = (KnownAccount(shared(routing), shared(last4)), *known), True
-        return True
+    def take_earlier_account(self, routing: str | None, last4: str | None) -> KnownAccount | None:
+        """Store an account that was stated before the present one; None when nothing is new about it."""
+        accounts = self._all_accounts()
+        place = place_of(accounts, routing, last4)
+        if not accounts_differ(self.routing, self.last4, routing, last4):
+            return None
+        if place is None:
+            if len(accounts) == ACCOUNTS_LIMIT:
+                return None
+            account = KnownAccount(shared(routing), shared(last4))
+            self.accounts, self.has_new_account = (account, *accounts), True
+            return account
+        account = accounts[place].completed_by(routing, last4)
+        if account == accounts[place]:
+            return None
+        self.accounts = with_account(accounts, place, account)
+        return account
+
+    def _all_accounts(self) -> KnownAccounts:
+        return self.accounts or (KnownAccount(self.routing, self.last4, self.times.first(EVER)),)
 
     def completed_by(self, routing: str | None, last4: str | None) -> tuple[str | None, str | None]:
         """Its account with what an older statement of it adds."""

@@ -15,6 +15,7 @@ from typing import Any, Final, NamedTuple
 import msgspec
 
 from clearhold.features.bank.events import EntitySnapshot
+from clearhold.features.core.in_memory import shared
 from clearhold.features.windows.edges import NOBODY
 from clearhold.features.windows.series import ALWAYS
 
@@ -139,6 +140,10 @@ class KnownAccount(NamedTuple):
     def differs(self, routing: str | None, last4: str | None) -> bool:
         return accounts_differ(self.routing, self.last4, routing, last4)
 
+    def completed_by(self, routing: str | None, last4: str | None) -> "KnownAccount":
+        """The same account with the details that it lacks."""
+        return self._replace(routing=self.routing or shared(routing), last4=self.last4 or shared(last4))
+
 
 KnownAccounts = tuple[KnownAccount, ...]
 
@@ -158,7 +163,10 @@ def place_of(accounts: KnownAccounts, routing: str | None, last4: str | None) ->
     return next((place for place, each in enumerate(accounts) if not each.differs(routing, last4)), None)
 
 
+def with_account(accounts: KnownAccounts, place: int, account: KnownAccount) -> KnownAccounts:
+    return (*accounts[:place], account, *accounts[place + 1 :])
+
+
 def with_use(accounts: KnownAccounts, place: int, *, at: int, row: int) -> KnownAccounts:
     """The account with this transfer as its first."""
-    used = accounts[place]._replace(used_at=at, row=row)
-    return (*accounts[:place], used, *accounts[place + 1 :])
+    return with_account(accounts, place, accounts[place]._replace(used_at=at, row=row))

@@ -155,7 +155,8 @@ def _is_newest(party: Party, detail: str, at: int, *, older: bool) -> bool:
 def _say_earlier_account(program: Program, key: Key, party: Party, said: Party) -> Party | Account:
     """Store an account stated before the present one; one that matches it fills in what the present one lacks."""
     if not details_differ(party, said):
-        party.routing, party.last4 = party.routing or said.routing, party.last4 or said.last4
+        _fill_in(party, said)
+        _complete(party)
         return party
     if not party.accounts:
         party.accounts.append(_first_account(program, key, party))
@@ -163,7 +164,19 @@ def _say_earlier_account(program: Program, key: Key, party: Party, said: Party) 
     if account is None:
         account = Account(said.routing, said.last4)
         party.accounts.insert(0, account)
+    _fill_in(account, said)
     return account
+
+
+def _fill_in(account: Party | Account, said: Party) -> None:
+    account.routing, account.last4 = account.routing or said.routing, account.last4 or said.last4
+
+
+def _complete(party: Party) -> None:
+    """What is known of the present account is known of it on file."""
+    now = account_of(party, party)
+    if now is not None:
+        now.routing, now.last4 = party.routing, party.last4
 
 
 def _first_account(program: Program, key: Key, party: Party) -> Account:
@@ -180,12 +193,11 @@ def _say_account(program: Program, key: Key, party: Party, said: Party) -> None:
         if account is None:
             account = Account(said.routing, said.last4)
             party.accounts.append(account)
+        _fill_in(account, said)
         party.routing, party.last4 = account.routing, account.last4
         return
     party.routing, party.last4 = said.routing or party.routing, said.last4 or party.last4
-    now = account_of(party, party)
-    if now is not None:
-        now.routing, now.last4 = party.routing, party.last4
+    _complete(party)
 
 
 def account_of(party: Party, said: Party) -> Account | None:

@@ -29,6 +29,8 @@ RENAMED = {
     "beneficiary_account_number": None,
     "creditor_agent_routing_number": None,
 }
+NO_ROUTING = FIRST | {"creditor_agent_routing_number": None}
+OF_ANOTHER_BANK = FIRST | {"creditor_agent_routing_number": "121145307", "beneficiary_account_number": None}
 BACK = {"beneficiary_address": {"country_code": "FR"}} | FIRST
 Statement = tuple[str, int, dict[str, Any]]  # the event's type, its day, and the details that it states
 
@@ -260,3 +262,20 @@ def test_given_a_late_wire_to_another_account_when_a_namesake_of_the_payee_was_p
     deliver(story, [wire(1, {"beneficiary_account_number": "6666"} | late)])
 
     assert story.vector.counterparty_account_changed is False
+
+
+@pytest.mark.parametrize(
+    "order",
+    [
+        [wire(1, NO_ROUTING), wire(2, MOVED), wire(4, FIRST), wire(3, OF_ANOTHER_BANK)],
+        [wire(1, NO_ROUTING), wire(2, MOVED), wire(4, NO_ROUTING), wire(3, FIRST), wire(0, OF_ANOTHER_BANK)],
+        [wire(2, MOVED), wire(4, NO_ROUTING), wire(1, FIRST), wire(3, OF_ANOTHER_BANK)],
+    ],
+)
+def test_given_an_account_that_was_stated_in_parts_then_another_bank_is_another_account(order: list[Statement]) -> None:
+    story = deliver(ShardStory(), order)
+
+    deliver(story, [wire(5, FIRST)])
+
+    assert story.vector.counterparty_account_changed is False
+    assert on_file(story)[1:3] == ("021000021", "4444")
