@@ -8,33 +8,40 @@ from clearhold.features.policy.seeds import KRI_V1, KRI_VERSION
 
 _HEAD: Final = f"""# Key risk indicators
 
-Eighteen figures of each program, measured once in every quarter of an hour in which the service runs, after every 200
-transfers, and on request (`POST /api/kri/snapshot/{{programId}}`); `GET /api/kri/snapshots` reads them. Each is read
-from running counters and never from a scan of history. A value is raw, never smoothed; without anything observed it is
-null, `unmeasured`, with `n` 0, and never 0.
+A key risk indicator is a figure about a whole program. Each program has eighteen. A snapshot measures all of them: once
+in every quarter of an hour in which the service runs, after every 200 transfers, and on request
+(`POST /api/kri/snapshot/{{programId}}`). `GET /api/kri/snapshots` reads the snapshots. The figures come from counters
+that each event updates, never from a scan of history, and are never smoothed. An indicator for which nothing was
+observed has the value null (never 0), the status `unmeasured` and `n` 0.
 
-History that is loaded into a new program has a past: each UTC day before the program's declaration gets one snapshot
-(`cause` is `history`) as of its end, with the facts delivered until then. It is taken before the first event of a later
-day, or by the second tick without an event in between, and opens no alert. Events of such a day that arrive later count
-in the days that follow and change nothing in it, so load files in the order of time. Days without anything in their
-windows, more than 60 after the last event, have none. A quarter of an hour that passed while the service was down is
-not made up for.
+When history is loaded into a new program, each past UTC day before the program was declared gets one snapshot, with
+`cause` `history`. It measures the end of that day with the facts that were delivered until then, and opens no alert.
+The service takes it when the first event of a later day arrives, or after one to two minutes without an event. An event
+that arrives after the snapshot of its day does not change that snapshot, but counts in the later days. So load files in
+the order of time. There are no snapshots of days more than 60 days after the last event before them, because all
+windows of such days are empty. A quarter of an hour that passed while the service was down gets no snapshot afterwards.
 
-* Windows are half open, `(now - w, now]`. Transfers count by their own time; returns, overdrafts, freezes and decisions
-  on entities by when they were delivered. A return that is dishonoured is undone; R61-R77 and notices of change are no
-  returns. Debits that others originate count in no rate, neither do credits in a rate of debits, and neither do entries
-  of amount 0 (prenotes).
-* Amounts are US cents of transfers that moved money. Declined, failed and canceled ones move none; they still count
-  among scored transfers, among card authorizations, and against the declaration.
-* Alerts on the program itself wait in no band: they do not make its own aging worse.
-* `watch` is at its line or over it, `breach` strictly over it; for a coverage strictly under both. `threshold` is the
-  line of the breach. A watch line of 0 means any value over 0.
-* A rate or share needs observations: while `n` is below `minObservations` of the policy ({KRI_V1.min_observations}),
-  value and `n` are shown, the status is `unmeasured`, the note says how many are needed, and it gives no points and
-  opens no alert. One returned debit is not a breach. `counterparty_concentration` is a share of money, and its `n`
-  counts counterparties, so it is compared at any `n`.
-* Status and Program Risk Score follow from the policy in force at the instant (`kri-vN`, [policies](policies.md)). Made
-  from `features/kris`; a test keeps the two equal.
+* A window `w` is the time `(now - w, now]`: its beginning is excluded and its end is included. Transfers count by their
+  own time. Returns, overdrafts, freezes and decisions on entities count by the time at which they were delivered.
+* A return that is dishonoured (reversed) is not counted. The return codes R61 to R77 and notices of change are not
+  returns.
+* ACH debits that others originate count in no rate. Credits count in no rate of debits. Entries of
+  amount 0 (prenotes) count in no rate.
+* Amounts are US cents of transfers that moved money. Declined, failed and canceled transfers moved none. They still
+  count among scored transfers, among card authorizations, and in the comparison with the declaration.
+* The two indicators of the age of alerts leave out alerts on the program itself, so that an alert on a program does not
+  make its own indicator worse.
+* The status is `watch` when the value is at the watch line or over it, and `breach` when it is over the breach line,
+  not only at it. For `reserve_coverage` both are reached when the value is under the line. A watch line of 0 is reached
+  by any value over 0. `threshold` in the answer is the breach line.
+* A rate or share is compared with its lines only when `n` is at least `minObservations` of the policy
+  ({KRI_V1.min_observations}). Below that, the answer has the value and `n`, but the status is `unmeasured` and the note
+  says how many observations are needed. Such an indicator gives no points and opens no alert, so one returned debit is
+  not a breach. `counterparty_concentration` is compared at any `n`, because it is a share of money and its `n` counts
+  counterparties.
+* The status and the Program Risk Score, a score of 0 to 100 that adds points for indicators, follow from the policy
+  that is in force at the instant of the snapshot (`kri-vN`, [policies](policies.md)). "[P]" in the table marks lines
+  that are proposals, to be tuned on labels. This page is made from the code, and a test keeps the two equal.
 
 ## {KRI_VERSION}
 

@@ -30,50 +30,52 @@ from docs.pages.wrapping import paragraph
 _HEAD: Final = f"""# Rules
 
 A bank writes rules over the features of its scored transfers ([features](features.md)). A rule never changes a score.
-An active rule opens an alert `rule:<id>` that always waits for a person; with the action `log` it only counts. Made
-from `features/rules`; a test keeps the two equal, and every example below is run.
+When an active rule matches a transfer, it opens an alert with the detector `rule:<id>`, and a person must always decide
+on that alert. With the action `log` the rule only counts the transfers that it matches. This page is made from the
+code; a test keeps the two equal and runs every example below.
 
 ## A rule
 
-| property | |
+| property | meaning |
 |---|---|
 | `id` | lower-case letters and digits with inner `-` and `_`, at most {MAX_ID_LENGTH}; not `fields` or `versions` |
-| `name`, `note` | at most {MAX_NAME_LENGTH} and {MAX_NOTE_LENGTH} characters, without control characters |
-| `scope` | `transfer`, which is the default. Rules of another scope match nothing |
+| `name`, `note` | texts of at most {MAX_NAME_LENGTH} and {MAX_NOTE_LENGTH} characters, without control characters |
+| `scope` | `transfer`, which is the default. Rules with another scope match nothing |
 | `programId` | the program that the rule is for; null for every program |
-| `when` | 1 to {MAX_CONDITIONS} conditions, **all** of which have to hold |
-| `action` | `alert`, `review` and `hold` open an alert; `log` counts |
-| `severity` | `low`, `medium` or `high`, of the alert |
+| `when` | 1 to {MAX_CONDITIONS} conditions, **all** of which must be true |
+| `action` | `alert`, `review` and `hold` open an alert; `log` only counts the matches |
+| `severity` | severity of the alert: `low`, `medium` or `high` |
 
-A condition has `field`, `op` and `value`.
+A condition has `field` (a feature of the table below), `op` (the operation) and `value`.
 
-| `op` | holds when the field is | `value` |
+| `op` | true when the field is | `value` |
 |---|---|---|
-| `gt`, `gte`, `lt`, `lte` | over, at least, under, at most the value | a single value |
-| `eq`, `neq` | equal, not equal to the value | a single value |
-| `in`, `not_in` | one of the values, none of them | a list of 1 to {MAX_VALUES} |
-| `between` | from the first to the second, both included | a list of two, the lowest first |
-| `is_null`, `not_null` | not known, known | left out |
+| `gt`, `gte`, `lt`, `lte` | `gt` over, `gte` at least, `lt` under, `lte` at most the value | a single value |
+| `eq`, `neq` | `eq` equal, `neq` not equal to the value | a single value |
+| `in`, `not_in` | `in` one of the values, `not_in` none of them | a list of 1 to {MAX_VALUES} values |
+| `between` | from the first value to the second, both included | a list of two values, the lower one first |
+| `is_null`, `not_null` | `is_null` null, `not_null` not null | left out |
 
 ## Null
 
-Null means not measured, and is never 0 or false. **Every comparison with a field that is null is false, `neq` and
-`not_in` too.** Only `is_null` and `not_null` look at null. "Not US, or not known" is two rules. `value` itself is never
-null.
+A field is null when it is not known or was not measured; null is never 0 or false. **Every comparison with a field that
+is null is false, also with `neq` and `not_in`.** Only `is_null` and `not_null` test for null. So a rule for "the
+country is not US, or is not known" must be written as two rules. The `value` of a condition is never null.
 
 ## Values
 
-* **Money** is US cents, as an integer or as a string of digits: `300000` and `"300000"` are $3,000.00. Amounts of more
-  than 2^53 - 1 cents are a string.
-* **Integers** and **numbers** are from 0 to 2^53 - 1; 5.0 is the integer 5. A number has at most 4 decimal places: the
-  record keeps no more. `true` is no number.
+* **Money** is US cents, as an integer or as a string of digits: `300000` and `"300000"` are $3,000.00. An amount of
+  more than 2^53 - 1 cents must be a string.
+* **Integers** and **numbers** are from 0 to 2^53 - 1; 5.0 counts as the integer 5. A number has at most 4 decimal
+  places, as many as the record stores. `true` is not a number.
 * **Words** are spelled as in the table. A word that the field can never have is refused.
-* **`declared.countries`** is a list. `in` holds when the program declared any of the values, `not_in` when none; `eq`
-  when that country is all it declared, `neq` when not. It is never null; the list of a program that declared none is
-  empty.
+* **`declared.countries`** is the list of countries that the program declared. `in` is true when the list has any of the
+  values, and `not_in` when it has none of them. `eq` is true when the value is the only country of the list, and `neq`
+  otherwise. The field is never null; a program that declared no country has an empty list.
 
-A refusal names the path of each fault, as in `when[1].value must be one of incoming, outgoing`. A contradiction is not
-refused: a backtest shows that such a rule matches nothing.
+When a rule is refused, the answer names the place of each fault, as in
+`when[1].value must be one of incoming, outgoing`. A rule whose conditions contradict each other is not refused; a
+backtest shows that it matches nothing.
 
 ## Fields
 
