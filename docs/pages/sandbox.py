@@ -86,7 +86,7 @@ scenario. The scenario ends now; earlier events are backdated, like history that
 these alerts, in an empty program and in one full of history, for any number and order of runs.
 
 - `seed` (0 when left out) fixes names and amounts. Ids are new in every run, also with the same seed, so each run adds
-  to the program. The same program, seed, time and run give the same bytes.
+  to the program.
 - `count` (1 to {MOST_REPETITIONS}) is the number of repetitions, each with different people.
 - A program that declares its rails must declare those of the scenario, else `rail_outside_declared` opens as well.
   `intl_wire_undeclared_country` needs a program that declares countries.

@@ -213,7 +213,7 @@ def _denied(feed: Feed) -> None:
 
 @_scenario(ScenarioName.OVERDRAFT_RELEASED, Rail.ACH)
 def _overdraft(feed: Feed) -> None:
-    """An account that a debit overdraws, and whose reserve is released hours later."""
+    """A debit overdraws an account. Hours later the bank releases the amount that it had locked for the overdraft."""
     spent_at = feed.at - 3 * HOUR_US
     spent = replace(_usual(feed, EventFamily.ACH, other=feed.casting.shop()), at=spent_at, incoming=True, debit=True)
     feed.concluded(spent)
