@@ -204,10 +204,10 @@ class KnownCounterparty(InMemory):
 
     def take_earlier_account(self, routing: str | None, last4: str | None) -> KnownAccount | None:
         """Store an account that was stated before the present one; None when nothing is new about it."""
-        accounts = self._all_accounts()
-        place = place_of(accounts, routing, last4)
         if not accounts_differ(self.routing, self.last4, routing, last4):
             return None
+        accounts = self._all_accounts()
+        place = place_of(accounts, routing, last4)
         if place is None:
             if len(accounts) == ACCOUNTS_LIMIT:
                 return None

@@ -173,7 +173,7 @@ def _fill_in(account: Party | Account, said: Party) -> None:
 
 
 def _complete(party: Party) -> None:
-    """What is known of the present account is known of it on file."""
+    """Copy the details of the present account to its entry among the accounts on file."""
     now = account_of(party, party)
     if now is not None:
         now.routing, now.last4 = party.routing, party.last4

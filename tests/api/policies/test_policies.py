@@ -1,4 +1,4 @@
-"""The policies that a tenant starts with, read by whoever may, and the numbers of a new one."""
+"""The policies that a tenant starts with, as each reader sees them, and the numbers of a new one."""
 
 from typing import Any
 

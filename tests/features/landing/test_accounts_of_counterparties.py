@@ -3,18 +3,16 @@
 import msgspec
 import pytest
 
-from clearhold.features.catalogue.vector import FEATURE_VERSION
-from clearhold.features.core.entries.commands import BackfillStep, Progress, Rescored, Subjects
 from clearhold.features.core.entries.preflight import ProposedCounterparty, ProposedTransfer
 from clearhold.features.core.instants import DAY_US, HOUR_US
 from clearhold.features.core.log_entry import EntryKind
 from clearhold.features.core.rows.parties import CounterpartyRow
-from clearhold.features.core.vocabulary import Direction, Rail, Score
+from clearhold.features.core.vocabulary import Direction, Rail
 from clearhold.features.limits.proposed import assess_proposed
-from clearhold.features.scorers.trs_v1 import scorer as trs_v1
 from clearhold.features.shard.shard import ShardState
 from tests.support import bank_events as bank
 from tests.support.clock import T0
+from tests.support.rescored import a_rescoring_step
 from tests.support.stories import ShardStory
 
 OLD = ("021000021", "4444")
@@ -187,19 +185,8 @@ def test_given_a_rescoring_that_finds_another_account_then_the_next_tick_records
 ) -> None:
     story, _ = paid(*[OLD] * 12)
     vector = msgspec.structs.replace(story.vector, counterparty_account_changed=is_changed)
-    score = Score(version=trs_v1.VERSION, value=40, n=12, confidence=0.5, reasons=())
-    rescored = Rescored(
-        "wire_11", taken_at=T0, degraded=False, score=score, paths=None, vector=msgspec.structs.astuple(vector)
-    )
-    progress = Progress(
-        id="b",
-        subjects=Subjects.TRANSFERS,
-        feature_version=FEATURE_VERSION,
-        score_version=trs_v1.VERSION,
-        started_offset=2**62,
-    )
 
-    step = msgspec.json.encode(BackfillStep(progress=progress, rescored=(rescored,)))
+    step = a_rescoring_step("wire_11", vector, value=40, n=12)
     story.append(EntryKind.BACKFILL, step, at=T0 + 11 * DAY_US + 1)
     story.tick(11 * DAY_US + HOUR_US)
 

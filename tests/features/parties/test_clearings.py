@@ -7,28 +7,23 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from clearhold.features.catalogue.vector import FEATURE_VERSION
 from clearhold.features.core.entries.commands import (
     AppealEntry,
-    BackfillStep,
     LabelEntry,
     OperatorKind,
-    Progress,
-    Rescored,
-    Subjects,
 )
 from clearhold.features.core.instants import DAY_US, HOUR_US
 from clearhold.features.core.log_entry import EntryKind
 from clearhold.features.core.rows.alerts import AlertRow
 from clearhold.features.core.rows.events import TransferRow
-from clearhold.features.core.vocabulary import AlertStatus, LabelSource, LabelValue, Score
+from clearhold.features.core.vocabulary import AlertStatus, LabelSource, LabelValue
 from clearhold.features.measurement.actor_evaluation import evaluate_actor, evaluate_counterparty
 from clearhold.features.scorers.ers_v1 import decayed
-from clearhold.features.scorers.trs_v1 import scorer as trs_v1
 from clearhold.features.shard.shard import ShardState
 from tests.support.alert_rows import a_decision
 from tests.support.builders import a_program
 from tests.support.clock import T0
+from tests.support.rescored import a_rescoring_step
 from tests.support.stories import ShardStory
 
 ENTITY: Final = "enti_1"
@@ -357,20 +352,8 @@ def test_given_a_cleared_wire_when_a_rescoring_opens_an_alert_on_it_then_its_poi
     wire, vector = story.one(TransferRow).id, story.vector
     decide_all(story, wire, "close", 1)
     assert points(story, 1) == 0
-    score = Score(version=trs_v1.VERSION, value=90, n=40, confidence=0.5, reasons=())
-    rescored = Rescored(
-        wire, taken_at=T0, degraded=False, score=score, paths=None, vector=msgspec.structs.astuple(vector)
-    )
-    progress = Progress(
-        id="b",
-        subjects=Subjects.TRANSFERS,
-        feature_version=FEATURE_VERSION,
-        score_version=trs_v1.VERSION,
-        started_offset=2**62,
-    )
-    step = BackfillStep(progress=progress, rescored=(rescored,))
 
-    story.append(EntryKind.BACKFILL, msgspec.json.encode(step), at=T0 + 2)
+    story.append(EntryKind.BACKFILL, a_rescoring_step(wire, vector, value=90, n=40), at=T0 + 2)
 
     assert story.last(AlertRow)
     assert points(story, 2) == 90
