@@ -1,7 +1,8 @@
 """A scorer's connection to its service: answers questions between two entries, sends rows.
 
 A byte of shared memory says that a question waits, so a busy scorer pays nothing without one. Questions are
-answered too while the thread waits for the log, or for room to send.
+answered too while the thread waits for the log, or for room to send. Once a second it reports to the service, in waits
+and between entries: a page of slow entries is not taken for a hung scorer.
 """
 
 import mmap
@@ -58,6 +59,7 @@ class ScorerEndpoint:
         """Called before each entry, and before each column of rows: it costs next to nothing without a question."""
         if self._flag[0]:
             self._answer_waiting()
+        self._report_alive()
 
     def pause(self, seconds: float) -> None:
         """Called instead of sleeping."""
@@ -70,8 +72,7 @@ class ScorerEndpoint:
         while True:
             for look in self.on_pause:
                 look()
-            if monotonic() - self._alive_at > ALIVE_EVERY_S:
-                self.send(FrameKind.ALIVE)
+            self._report_alive()
             left = min(max(0.0, deadline - monotonic()), ALIVE_EVERY_S)
             readable, _, _ = select.select([*self._watched, *others], (), (), left)
             self._serve(readable)
@@ -90,6 +91,10 @@ class ScorerEndpoint:
         """In a forked child: the service must notice when the child's parent has ended."""
         self._rows.close()
         self._questions.close()
+
+    def _report_alive(self) -> None:
+        if monotonic() - self._alive_at > ALIVE_EVERY_S:
+            self.send(FrameKind.ALIVE)
 
     def _send(self, parts: list[Buffer]) -> None:
         self._alive_at = monotonic()
