@@ -162,7 +162,8 @@ class Scoring:
         """Read the log until it is drained or stopped."""
         source = LogSource(
             open_reader,
-            start={shard: self._shards.applied_offset(shard) for shard in self._owned},
+            shards=self._owned,
+            applied=self._shards.applied_offset,
             pause=self._attendant.pause,
             draining=draining,
             stopping=stopping,

@@ -3,16 +3,19 @@
 Source  every worker reads its own shards (shard modulo workers), each from the offset of its restored state. The fewer
         shards are busy, the more entries of each a read takes, so batches keep their size. A read waits for the first
         entry; when entries are few, a short pause between reads gathers several and leaves the processor to the
-        requests
-Step    applies a shard's entries in log order, and returns one list of rows for each batch
+        requests. A page has entries of every busy shard, and a time for each of them: half of the page's time in equal
+        parts, half by their entries. The entries that were not applied in it are read again, into the next page
+Step    applies a shard's entries in log order until their time is over, and returns one list of rows for each batch
 Sink    the rows of a batch of entries as tables of columns, and the offsets after them. One process may create a batch
         and another commit it, so a batch has a form in bytes: a length, a header in MessagePack, then the tables, each
         as an Arrow stream at a multiple of 64 bytes
 """
 
+import math
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from threading import Event
+from time import monotonic
 from typing import Final, NamedTuple, Protocol
 
 import msgspec
@@ -29,10 +32,11 @@ from clearhold.store.tables import nothing, row_tables
 
 
 class ShardChunk(msgspec.Struct, gc=False):
-    """Entries of one shard, in log order."""
+    """Entries of one shard, in log order; after ``within_s`` of work the rest of them is left."""
 
     shard: int
     entries: list[LogEntry]
+    within_s: float = math.inf
 
 
 class ShardResults:
@@ -66,13 +70,15 @@ OfferSnapshot = Callable[[int, int], None]
 class StepContext(NamedTuple):
     """Shared by all shard steps of this process. ``committed`` holds each shard's committed offset at the start.
 
-    Entries up to that offset change the state and produce no rows: the tables have them.
+    Entries up to that offset change the state and produce no rows: the tables have them. ``now_s`` is any clock in
+    seconds; it says where a page ends, and no result depends on that.
     """
 
     shards: Shards
     committed: Mapping[int, int]
     offer_snapshot: OfferSnapshot
     between_entries: Callable[[], None] = nothing
+    now_s: Callable[[], float] = monotonic
 
 
 class ShardStep(StatefulBatchLogic[ShardChunk, ShardResults, None]):
@@ -88,14 +94,18 @@ class ShardStep(StatefulBatchLogic[ShardChunk, ShardResults, None]):
         context = self._context
         committed = context.committed.get(chunk.shard, 0)
         results = ShardResults(chunk.shard)
-        apply, between_entries = context.shards.apply, context.between_entries
+        apply, between_entries, now_s = context.shards.apply, context.between_entries, context.now_s
+        ends_at = now_s() + chunk.within_s
         for entry in chunk.entries:
             between_entries()
-            apply(entry, results.emit if entry.offset > committed else no_rows)
-        results.offset = chunk.entries[-1].offset
-        results.entries = len(chunk.entries)
-        if results.offset > committed:
-            results.oldest_at = next(entry.appended_at for entry in chunk.entries if entry.offset > committed)
+            is_new = entry.offset > committed
+            apply(entry, results.emit if is_new else no_rows)
+            results.entries += 1
+            results.offset = entry.offset
+            if is_new and results.oldest_at is None:
+                results.oldest_at = entry.appended_at
+            if now_s() >= ends_at:
+                break
         context.offer_snapshot(chunk.shard, results.entries)
         return results
 
@@ -231,6 +241,9 @@ class RecordPartition(StatelessSinkPartition[Result]):
 
 
 BATCH_ENTRIES: Final = 2_048
+PAGE_S: Final = 0.25
+"""The time for applying a page; new entries of other shards wait for its end."""
+
 _LEAST_PER_SHARD: Final = 64
 _BLOCK_MS: Final = 50
 _RETRY_S: Final = 0.1
@@ -252,53 +265,58 @@ class Reader(Protocol):
 
 
 class LogSource(DynamicSource[ShardChunk]):
-    """Each shard is read after its offset in ``start``; setting ``draining`` ends the flow at the end of the log."""
+    """Each of the ``shards`` is read after the offset that ``applied`` returns; setting ``draining`` ends the flow at
+    the end of the log.
+    """
 
     def __init__(
         self,
         open_reader: Callable[[Sequence[int]], Reader],
         *,
-        start: Mapping[int, int],
+        shards: Sequence[int],
+        applied: Callable[[int], int],
         pause: Callable[[float], None],
         draining: Event,
         stopping: Event,
     ) -> None:
         """``pause`` is called instead of sleeping."""
-        self.open_reader, self.start, self.pause = open_reader, start, pause
+        self.open_reader, self.shards, self.applied, self.pause = open_reader, shards, applied, pause
         self.draining, self.stopping = draining, stopping
 
     def build(self, _step_id: str, worker_index: int, worker_count: int) -> "LogPartition":
-        return LogPartition(self, [shard for shard in self.start if shard % worker_count == worker_index])
+        return LogPartition(self, [shard for shard in self.shards if shard % worker_count == worker_index])
 
 
 class LogPartition(StatelessSourcePartition[ShardChunk]):
-    """One worker's shards."""
+    """One worker's shards. Bytewax asks for a page when the last one has passed through the flow."""
 
     def __init__(self, source: LogSource, shards: Sequence[int]) -> None:
-        self._reader, self._after = source.open_reader(shards), {shard: source.start[shard] for shard in shards}
+        self._reader, self._shards, self._applied = source.open_reader(shards), shards, source.applied
         self._pause, self._draining, self._stopping = source.pause, source.draining, source.stopping
+        self._read_upto: dict[int, int] = {}
         self._busy = 1
         self._few = False
 
     def next_batch(self) -> Iterable[ShardChunk]:
         draining = self._draining.is_set()
-        if self._few and not draining:
+        after = {shard: self._applied(shard) for shard in self._shards}
+        if self._few and after == self._read_upto and not draining:
             self._pause(_GATHER_S)
         if self._stopping.is_set():
             raise StopIteration
         count = max(_LEAST_PER_SHARD, BATCH_ENTRIES // self._busy)
         try:
-            batch = self._reader.read(self._after, count=count, block_ms=0 if draining else _BLOCK_MS)
+            page = self._reader.read(after, count=count, block_ms=0 if draining else _BLOCK_MS)
         except ConnectionError as error:
             log.warning("log_unreachable", error=str(error))
             self._pause(_RETRY_S)
             return []
-        if draining and not batch:
+        if draining and not page:
             raise StopIteration
-        self._busy = max(1, len(batch))
-        self._few = 0 < sum(len(entries) for _, entries in batch) < _FEW_ENTRIES
-        return [self._chunk(shard, entries) for shard, entries in batch]
-
-    def _chunk(self, shard: int, entries: list[LogEntry]) -> ShardChunk:
-        self._after[shard] = entries[-1].offset
-        return ShardChunk(shard, entries)
+        self._read_upto = after | {shard: entries[-1].offset for shard, entries in page}
+        self._busy = max(1, len(page))
+        total = sum(len(entries) for _, entries in page)
+        self._few = 0 < total < _FEW_ENTRIES
+        return [
+            ShardChunk(shard, entries, PAGE_S / 2 * (1 / len(page) + len(entries) / total)) for shard, entries in page
+        ]

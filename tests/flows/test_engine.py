@@ -14,7 +14,7 @@ from clearhold.features.core.log_entry import EntryKind, LogEntry, shard_of
 from clearhold.features.core.principal import Program
 from clearhold.features.core.rows.events import EventRow
 from clearhold.flows.commit.committer import Committer
-from clearhold.flows.stream.dataflow import LogSource, ShardChunk, ShardResults, batch_of
+from clearhold.flows.stream.dataflow import LogSource, ShardResults, batch_of
 from clearhold.store.clock import SystemClock
 from clearhold.store.duck.database import BatchWriter, open_database
 from clearhold.store.lake.log_segments import LogSegments, Segmenter
@@ -82,6 +82,31 @@ def test_given_restarts_between_the_events_then_the_record_is_that_of_one_run(
 
     assert in_parts.rows(VERSIONS) == at_once
     assert in_parts.rows(VECTORS.format(PROGRAM)) == vectors
+
+
+@pytest.mark.parametrize("page_s", [0.0, 0.004], ids=["an entry a page", "a few entries a page"])
+def test_given_pages_that_end_elsewhere_then_the_record_is_the_same(
+    page_s: float,
+    tmp_path: Path,
+    room: EngineRoom,
+    log_redis: redis.Redis,
+    history: list[bytes],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    for program_id in (PROGRAM, OTHER):
+        append(log_redis, program_id, history[:200])
+    with room.running():
+        pass
+    monkeypatch.setattr("clearhold.flows.stream.dataflow.PAGE_S", page_s)
+    in_small_pages = EngineRoom(tmp_path / "small", room.open_redis)
+    in_small_pages.folder.mkdir()
+
+    with in_small_pages.running():
+        pass
+
+    assert in_small_pages.rows(VERSIONS) == room.rows(VERSIONS)
+    for program_id in (PROGRAM, OTHER):
+        assert in_small_pages.rows(VECTORS.format(program_id)) == room.rows(VECTORS.format(program_id))
 
 
 def test_given_a_damaged_snapshot_when_started_then_the_log_is_replayed_and_nothing_is_doubled(
@@ -214,11 +239,20 @@ def test_given_a_log_out_of_reach_when_it_is_back_then_reading_goes_on_and_drain
     entry = LogEntry(shard=0, offset=7, kind="tick", program_id="", appended_at=1, body=b"")
     stopping, draining = Event(), Event()
     reader: Any = _GoneThenBack([entry])
-    source = LogSource(lambda _: reader, start={0: 0}, pause=lambda _: None, draining=draining, stopping=stopping)
+    applied = {0: 0}
+    source = LogSource(
+        lambda _: reader,
+        shards=[0],
+        applied=applied.__getitem__,
+        pause=lambda _: None,
+        draining=draining,
+        stopping=stopping,
+    )
     partition = source.build("", 0, 1)
 
     assert list(partition.next_batch()) == []
-    assert list(partition.next_batch()) == [ShardChunk(0, [entry])]
+    assert [(chunk.shard, chunk.entries) for chunk in partition.next_batch()] == [(0, [entry])]
+    applied[0] = entry.offset
     draining.set()
     with pytest.raises(StopIteration):
         partition.next_batch()
