@@ -103,6 +103,7 @@ class Outcome(StrEnum):
     NONE = ""
     DEGRADED = "degraded"  # a pre-flight with missing or stale inputs
     DUPLICATE = "duplicate"  # an event that was in the log already
+    BEHIND = "behind"  # events of a program that has too many waiting
     REPLAYED = "replayed"  # the stored answer to an Idempotency-Key
     CONFLICT = "conflict"  # an Idempotency-Key with another body, or one whose first request is still running
 
@@ -168,7 +169,7 @@ def render_error(request: ApiRequest, exc: Exception) -> Response[ErrorEnvelope]
     status = ERRORS[refusal.code].status
     if refusal is INTERNAL:
         log.error("request_failed", request_id=request_id(request.scope), status=status, exc_info=exc)
-    elif status >= HTTP_500_INTERNAL_SERVER_ERROR:
+    elif status >= HTTP_500_INTERNAL_SERVER_ERROR and notes_of(request.scope).outcome is not Outcome.BEHIND:  # a flood
         log.warning("request_unavailable", request_id=request_id(request.scope), reason=str(refusal))
     headers = {**HEADERS_OF_STATUS.get(status, {}), **_HEADERS_OF_CODE.get(refusal.code, {})}
     allowed = _allowed(exc)

@@ -5,9 +5,11 @@ busiest route.
 A batch is NDJSON, one line an event, and so is its answer. Lines end at LF or CRLF and are counted from 1; blank ones
 are skipped. The bytes of a line without its ending are the event.
 
-Limits  ``MOST_EVENTS`` of a batch; a line is as long as the body of a single event may be
+Limits  ``MOST_EVENTS`` of a batch; a line is as long as the body of a single event may be; ``MOST_WAITING`` events of a
+        program wait to be scored, and further ones are refused, for they would delay the other programs of its shard
 Errors  InvalidRequestError for a body that is no batch; UnauthorizedError, one sentence for every failed proof of the
-        sender; EnvelopeError for an invalid envelope; UnavailableError when the log could not make the events durable
+        sender; EnvelopeError for an invalid envelope; UnavailableError when the log could not make the events durable,
+        or too many wait
 """
 
 import asyncio
@@ -40,7 +42,7 @@ from clearhold.api.log.commands import EventKey
 from clearhold.features.bank.envelope import EnvelopeError, format_fault, read_envelope
 from clearhold.features.bank.event_schema import EVENT_SCHEMA
 from clearhold.features.bank.events import BankEvent
-from clearhold.features.core.errors import ErrorCode, FieldCode, UnauthorizedError, invalid
+from clearhold.features.core.errors import ErrorCode, FieldCode, UnauthorizedError, UnavailableError, invalid
 from clearhold.features.core.log_entry import EventResult
 from clearhold.features.core.principal import SIGNATURE_HEADER
 from clearhold.features.core.vocabulary import about
@@ -50,6 +52,7 @@ from clearhold.store.control.credentials import IngestTarget
 
 MOST_EVENTS: Final = 1_000
 MOST_LINE_BYTES: Final = 1_048_576
+MOST_WAITING: Final = 5_000
 
 _TOO_MANY: Final = f"must have at most {MOST_EVENTS:,} events"
 _TOO_LONG: Final = f"the line must have at most {MOST_LINE_BYTES} bytes"
@@ -57,6 +60,7 @@ EXAMPLES: Final[Mapping[str, Mapping[str, Any]]] = examples_of(__file__)
 """One event of each rail and of each kind of party, as the bank sends it; names and numbers are invented."""
 
 UNVERIFIED: Final = "The event's signature could not be verified."
+BEHIND: Final = f"{MOST_WAITING:,} events of this program wait to be scored. Nothing was stored; try again."
 
 _SIGNATURE_HEADER: Final = SIGNATURE_HEADER.lower().encode()
 _SIGNATURE: Final = re.compile(rb"[0-9A-Fa-f]{64}")
@@ -119,13 +123,13 @@ class IngestService:
 
     async def take(self, program_id: str, scope: Any, raw: bytes) -> bool:
         """Make one event durable; True if it is a duplicate, or another event took effect under its id."""
-        target = self._verified(program_id, scope, raw)
+        target = self._admitted(program_id, scope, raw)
         (duplicate,) = await self._taken(target, [DeliveredEvent(read_envelope(raw).id, crc32(raw), raw)])
         return duplicate
 
     async def take_batch(self, program_id: str, scope: Any, raw: bytes) -> list[LineReceipt]:
         """Make the events of all lines durable together; an invalid line does not stop the others."""
-        target = self._verified(program_id, scope, raw)
+        target = self._admitted(program_id, scope, raw)
         receipts: list[LineReceipt] = []
         deliveries: dict[int, DeliveredEvent] = {}
         for number, line in lines_of(raw):
@@ -144,6 +148,14 @@ class IngestService:
         assert target is not None, "every program has a target of ingest"
         composed = zip(events.event_ids, events.bodies, strict=True)
         await self._taken(target, [DeliveredEvent(event_id, crc32(body), body) for event_id, body in composed])
+
+    def _admitted(self, program_id: str, scope: Any, raw: bytes) -> IngestTarget:
+        """The program, if the sender is verified and not too many of its events wait."""
+        target = self._verified(program_id, scope, raw)
+        if self._pending.events_of(target.program_id, target.shard) >= MOST_WAITING:
+            note(scope, outcome=Outcome.BEHIND)
+            raise UnavailableError(BEHIND, ErrorCode.OVERLOADED)
+        return target
 
     def _verified(self, program_id: str, scope: Any, raw: bytes) -> IngestTarget:
         """The program, after the sender has proved the knowledge of its secret.

@@ -10,7 +10,7 @@ Errors  UnavailableError when the log does not accept the entry, or when it is n
 """
 
 from bisect import bisect_right
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Mapping
 from functools import partial
 from operator import itemgetter
@@ -53,6 +53,7 @@ class PendingEntries:
         self._progress = progress
         self._waiting: list[deque[tuple[int, int, EventKey | None]]] = [deque() for _ in range(progress.shards)]
         self._keys: set[EventKey] = set()
+        self._events: Counter[str] = Counter()  # by program
 
     def add(self, shard: int, offset: int, appended_at: int, key: EventKey | None = None) -> None:
         """Note an entry that has just become durable; ``key`` is given for a bank event."""
@@ -60,6 +61,7 @@ class PendingEntries:
         waiting.append((offset, appended_at, key))
         if key is not None:
             self._keys.add(key)
+            self._events[key[0]] += 1
         self._drop_applied(shard)
         if len(waiting) > UNAPPLIED_LIMIT:
             self._forget(waiting.popleft())
@@ -67,6 +69,11 @@ class PendingEntries:
     def holds(self, key: EventKey) -> bool:
         """Whether the event was appended here and may be unapplied."""
         return key in self._keys
+
+    def events_of(self, program_id: str, shard: int) -> int:
+        """The number of the program's unapplied events."""
+        self._drop_applied(shard)
+        return self._events[program_id]
 
     def waiting_us(self, shard: int, *, now: int) -> int:
         """The wait of the shard's oldest unapplied entry; 0 without one."""
@@ -88,6 +95,7 @@ class PendingEntries:
     def _forget(self, entry: tuple[int, int, EventKey | None]) -> None:
         if entry[2] is not None:
             self._keys.discard(entry[2])
+            self._events[entry[2][0]] -= 1
 
 
 unknown_alert: Final = partial(NotFoundError, "Unknown alert on this tenant.", ErrorCode.ALERT_NOT_FOUND)

@@ -166,6 +166,8 @@ class RequestMetrics:
 def _event_result(kind: Kind) -> str:
     if kind.status == 200:  # noqa: PLR2004 - the one status of an event that is in the log
         return "duplicate" if kind.outcome is Outcome.DUPLICATE else "accepted"
+    if kind.outcome is Outcome.BEHIND:
+        return "refused_behind"
     return _REFUSALS.get(kind.status, "failed")
 
 

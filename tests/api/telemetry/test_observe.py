@@ -168,6 +168,7 @@ def test_given_no_route_and_a_made_up_method_then_neither_becomes_a_label(lines:
         (401, Outcome.NONE, "refused_unverified"),
         (413, Outcome.NONE, "refused_too_large"),
         (503, Outcome.NONE, "refused_unavailable"),
+        (503, Outcome.BEHIND, "refused_behind"),
         (500, Outcome.NONE, "failed"),
     ],
 )
