@@ -49,6 +49,7 @@ from clearhold.store.record.signed_trees import NoteError, opened_note
 from clearhold.store.redis_log.connect import connect_sync
 from clearhold.store.redis_log.reader import (
     TENANTS,
+    TRIMMED,
     LogReader,
     control_key,
     entry_fields,
@@ -227,6 +228,8 @@ class Joining:
                 if ends.is_behind:  # A tick behind the last known offset: nothing may be appended before it.
                     tick = entry_fields(EntryKind.TICK, "", now, b"")
                     _add(transaction, shard_key(shard), tick, at=stream_id_of(ends.known + 1))
+                if ends.trimmed > ends.segments:  # The hole is accepted, so a reader goes on behind it.
+                    transaction.hdel(TRIMMED, str(shard))
             for program, hole in self._affected(LogReader(client, range(self._data_dir.shards)), control, holes):
                 loss = entry_fields(EntryKind.LOSS, program.id, now, _loss(program, hole, now))
                 _add(transaction, shard_key(shard_of(program.id, self._data_dir.shards)), loss)

@@ -147,6 +147,7 @@ class Segmenter:
             partial = len(page) < self._page_entries
             if not page or (partial and _age_ms(page[0].offset, committed_offset) < self._linger_ms):
                 break
+            self._reader.check_kept(shard, self._segments.shard(shard).last_offset)
             self._segments.shard(shard).write(page)
             written += len(page)
             if partial:

@@ -3,7 +3,8 @@
 An offset is a stream id ``ms-seq`` as the integer ``ms << 20 | seq``. It fits 63 bits until 2248.
 
 Errors  the built-in ``ConnectionError`` while Redis is down or still starting; a later read continues as before;
-        ``ValueError`` for an id that has no offset
+        ``LogGapError`` when the next entries were trimmed before they were read; ``ValueError`` for an id that has no
+        offset
 """
 
 import asyncio
@@ -134,6 +135,10 @@ Wait = Callable[[int, float], None]
 """Returns when a descriptor is readable, or after this many seconds."""
 
 
+class LogGapError(Exception):
+    """The entries that a reader asked for were trimmed."""
+
+
 class LogReader:
     """For one thread at a time. ``shards`` are those this process owns."""
 
@@ -141,8 +146,7 @@ class LogReader:
         """``wait`` is called instead of blocking in ``read``, with the descriptor to wait for."""
         self._wait = wait
         self._redis = redis.Redis(connection_pool=client.connection_pool)
-        for command in ("XREAD", "XRANGE"):  # Unparsed: the client's own parsing costs more than all later steps.
-            self._redis.set_response_callback(command, _as_it_came)
+        self._redis.set_response_callback("XRANGE", _as_it_came)  # its parsing costs more than all later steps
         self._shard_of_key = {shard_key(shard).encode(): shard for shard in shards}
 
     def read(self, after: Mapping[int, int], *, count: int, block_ms: int) -> list[tuple[int, list[LogEntry]]]:
@@ -153,11 +157,11 @@ class LogReader:
             return []
         offsets = [stream_id_of(after.get(shard, 0)) for shard in self._shard_of_key.values()]
         block = ("BLOCK", min(block_ms, MAX_BLOCK_MS)) if block_ms > 0 else ()
-        command = ("XREAD", "COUNT", count, *block, "STREAMS", *self._shard_of_key, *offsets)
-        if block and self._wait is not None:
-            answer = self._awaited(self._wait, command, block_ms / 1_000)
-        else:
-            answer = self._execute(*command)
+        shards = tuple(self._shard_of_key.values())
+        read = ("XREAD", "COUNT", count, *block, "STREAMS", *self._shard_of_key, *offsets)
+        answer, trimmed = self._both(read, ("HMGET", TRIMMED, *shards), block_ms / 1_000)
+        for shard, upto in zip(shards, trimmed, strict=True):
+            _check_kept(shard, after.get(shard, 0), int(upto or 0))
         return [
             (self._shard_of_key[key], [_entry(self._shard_of_key[key], *entry) for entry in entries])
             for key, entries in answer or ()
@@ -204,6 +208,10 @@ class LogReader:
         """The offset up to which the shard was trimmed: all later entries are here."""
         return int(self._execute("HGET", TRIMMED, shard) or 0)
 
+    def check_kept(self, shard: int, after: int) -> None:
+        """Raise unless all entries after the offset are here."""
+        _check_kept(shard, after, self.trimmed(shard))
+
     def control(self) -> Iterator[tuple[str, int, str, int, bytes]]:
         """(tenant id, offset, kind, appended at, body) of all control streams, tenant by tenant, each in order."""
         for tenant_id in self.tenants():
@@ -229,16 +237,19 @@ class LogReader:
                 return
             after = f"({page[-1][0].decode()}"
 
-    def _awaited(self, wait: Wait, command: tuple[str | int | bytes, ...], seconds: float) -> Any:
-        """Run a command that may take this long, on a connection beside which others can be waited for."""
+    def _both(
+        self, first: tuple[str | int | bytes, ...], second: tuple[str | int, ...], seconds: float
+    ) -> tuple[Any, Any]:
+        """The answers to two commands, sent together. The first may take this long: others are waited for meanwhile."""
         pool = self._redis.connection_pool
         try:
             connection: Any = pool.get_connection()
             try:
-                connection.send_command(*command)
-                # Redis answers at the end of the time at the latest, if late; reading before it does would block.
-                wait(connection._sock.fileno(), seconds + LATE_S)  # noqa: SLF001 - the client offers no descriptor
-                return connection.read_response()
+                connection.send_packed_command(connection.pack_commands((first, second)))
+                if seconds and self._wait is not None:
+                    # Redis answers at the end of the time at the latest, if late; reading before it does would block.
+                    self._wait(connection._sock.fileno(), seconds + LATE_S)  # noqa: SLF001 - the client offers no descriptor
+                return connection.read_response(), connection.read_response()
             except BaseException:
                 connection.disconnect()
                 raise
@@ -253,6 +264,15 @@ class LogReader:
             return self._redis.execute_command(*command)
         except (RedisConnectionError, RedisTimeoutError) as error:
             raise ConnectionError(f"The log cannot be read: {error}") from error
+
+
+def _check_kept(shard: int, after: int, trimmed: int) -> None:
+    if trimmed > after:
+        raise LogGapError(
+            f"Redis has the log of shard {shard} from {stream_id_of(trimmed + 1)} on, and the entries after "
+            f"{stream_id_of(after)} were asked for: those between were trimmed unread. Does a second service use this "
+            "Redis?"
+        )
 
 
 def _entry(shard: int, stream_id: bytes, pairs: list[bytes]) -> LogEntry:

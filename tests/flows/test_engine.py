@@ -1,6 +1,7 @@
 """The engine: from log to tables, over restarts, damaged state snapshots, a trimmed log and unreadable entries."""
 
-from contextlib import closing
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing, suppress
 from pathlib import Path
 from threading import Event
 from typing import Any
@@ -19,7 +20,7 @@ from clearhold.store.clock import SystemClock
 from clearhold.store.duck.database import BatchWriter, open_database
 from clearhold.store.lake.log_segments import LogSegments, Segmenter
 from clearhold.store.redis_log.connect import EmbeddedRedis, connect_sync
-from clearhold.store.redis_log.reader import LogProgress, LogReader
+from clearhold.store.redis_log.reader import LogProgress, LogReader, stream_id_of
 from tests.flows.engine_room import SHARDS, EngineRoom, append, shards_of
 from tests.support.duck_rows import an_event
 from tests.support.waiting import eventually
@@ -36,12 +37,16 @@ VECTORS = (
 
 @pytest.fixture
 def room(tmp_path: Path, redis_server: EmbeddedRedis, log_redis: redis.Redis) -> EngineRoom:  # noqa: ARG001 - flushed
-    return EngineRoom(tmp_path, lambda: connect_sync(redis_server.socket_path))
+    return EngineRoom(tmp_path, open_redis(redis_server))
 
 
 @pytest.fixture(scope="module")
 def history() -> list[bytes]:
     return [event.body for event in SimulatedBank(3).history(1_780_000_000_000_000) if event.program == "lending"][:900]
+
+
+def open_redis(server: EmbeddedRedis) -> Callable[[], redis.Redis]:
+    return lambda: connect_sync(server.socket_path)
 
 
 def declared(program_id: str) -> bytes:
@@ -146,6 +151,57 @@ def test_given_a_log_trimmed_behind_its_segments_when_no_snapshot_is_left_then_t
         assert len(events) == len({msgspec.json.decode(body)["id"] for body in history})
 
     assert room.rows("SELECT count(*) FROM bank_events") == [(len(history),)]
+
+
+class StallingReader(LogReader):
+    """Reads nothing from ``stall`` on until ``proceed``, like a process that was stopped."""
+
+    def __init__(self, client: redis.Redis, shards: Sequence[int]) -> None:
+        super().__init__(client, shards)
+        self._free, self._waits = Event(), Event()
+        self._free.set()
+
+    def read(self, after: Mapping[int, int], *, count: int, block_ms: int) -> list[tuple[int, list[LogEntry]]]:
+        self._waits.set()
+        self._free.wait(60)
+        return super().read(after, count=count, block_ms=block_ms)
+
+    def stall(self) -> None:
+        self._free.clear()
+        self._waits.clear()
+        assert self._waits.wait(60)
+
+    def proceed(self) -> None:
+        self._free.set()
+
+
+@pytest.mark.parametrize("kept", [40, 0])
+def test_given_entries_that_another_service_trimmed_when_scoring_goes_on_then_it_ends_with_both_offsets(
+    tmp_path: Path, redis_server: EmbeddedRedis, log_redis: redis.Redis, history: list[bytes], kept: int
+) -> None:
+    readers: list[StallingReader] = []
+
+    def open_reader(shards: Sequence[int]) -> LogReader:
+        readers.append(StallingReader(connect_sync(redis_server.socket_path), shards))
+        return readers[-1]
+
+    room, shard = EngineRoom(tmp_path, open_redis(redis_server), open_reader), shard_of(PROGRAM, SHARDS)
+    append(log_redis, PROGRAM, history[:100])
+    other = LogReader(log_redis, range(SHARDS))
+    read_upto, trimmed, failure = other.tail(shard), 0, ""
+    with suppress(AssertionError), room.running() as engine:  # the room wants a flow that has not failed
+        readers[-1].stall()
+        append(log_redis, PROGRAM, history[100:200])
+        trimmed = other.tail(shard)
+        other.trim(shard, trimmed)
+        append(log_redis, PROGRAM, history[200 : 200 + kept])
+        readers[-1].proceed()
+        eventually(lambda: engine.ended)
+        failure = engine.failure or ""
+
+    assert f"LogGapError: Redis has the log of shard {shard} from {stream_id_of(trimmed + 1)} on" in failure
+    assert f"the entries after {stream_id_of(read_upto)} were asked for" in failure
+    assert room.rows("SELECT count(*) FROM bank_events") == [(100,)]
 
 
 def test_given_snapshots_ahead_of_the_tables_when_started_then_the_log_fills_the_tables_again(

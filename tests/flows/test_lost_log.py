@@ -99,6 +99,21 @@ def test_given_a_segment_is_lost_when_started_or_rebuilt_then_both_stop_with_the
         assert bank.losses(service) == [loss]
 
 
+def test_given_the_newest_segments_and_the_snapshots_are_lost_when_the_loss_is_accepted_then_reading_goes_on_behind_it(
+    bank: Bank,
+) -> None:
+    move_into_segments(bank.data, Fraction(2, 3))
+    bank.segments()[-1].unlink()
+    shutil.rmtree(bank.data / "checkpoints")
+    assert "has a hole" in refusal(bank.data)
+
+    with RunningService(bank.data, *ALONE, "--accept-loss") as service:
+        assert_goes_on(bank, service)
+    with RunningService(bank.data, *ALONE) as service:
+        assert post_until_taken(service, bank.program, [outgoing("acht_after")], within_s=60) == 0
+        assert len(bank.losses(service)) == 1
+
+
 def test_given_an_older_copy_of_the_log_when_started_then_it_is_refused_and_the_lake_fills_it_up(
     bank: Bank, tmp_path: Path
 ) -> None:

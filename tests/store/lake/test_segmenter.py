@@ -9,7 +9,7 @@ from redis import Redis
 from clearhold.features.core.log_entry import LogEntry
 from clearhold.store.lake.log_segments import LogSegments, Segmenter, shard_name
 from clearhold.store.lake.segment_files import SegmentFiles
-from clearhold.store.redis_log.reader import SEQ_BITS, LogReader, shard_key
+from clearhold.store.redis_log.reader import SEQ_BITS, LogGapError, LogReader, shard_key
 from tests.support.duck_rows import AT
 
 SHARD = 3
@@ -138,3 +138,18 @@ def test_given_a_disk_that_fills_up_midway_then_nothing_unwritten_is_trimmed_and
 
 def test_given_an_empty_log_then_a_run_does_nothing(reader: LogReader, segments: LogSegments) -> None:
     assert Segmenter(reader, segments).run_once(SHARD, 0, 0) == 0
+
+
+def test_given_entries_that_another_process_trimmed_when_segmented_then_no_segment_is_written_over_the_hole(
+    log_redis: Redis, reader: LogReader, segments: LogSegments
+) -> None:
+    append(log_redis, *range(1, 9))
+    segmenter = Segmenter(reader, segments, page_entries=2, linger_ms=0)
+    segmenter.run_once(SHARD, offset(4), offset(2))
+    LogReader(log_redis, [SHARD]).trim(SHARD, offset(5))
+
+    with pytest.raises(LogGapError, match="from 5-1 on, and the entries after 4-0"):
+        segmenter.run_once(SHARD, offset(8), offset(8))
+
+    assert in_segments(segments) == [1, 2, 3, 4]
+    assert in_redis(reader) == [6, 7, 8]

@@ -12,7 +12,7 @@ from redis import Redis
 from clearhold.features.core.log_entry import LogEntry
 from clearhold.store.redis_log import reader as reader_module
 from clearhold.store.redis_log.connect import EmbeddedRedis, connect_sync
-from clearhold.store.redis_log.reader import LogReader, offset_of
+from clearhold.store.redis_log.reader import LogGapError, LogReader, offset_of, stream_id_of
 from tests.support.clock import T0
 
 
@@ -126,9 +126,40 @@ def test_given_a_trim_then_the_rest_stays_and_the_tail_is_still_known(reader: Lo
     assert reader.trim(0, offsets[2]) == 0
 
     assert reader.trim(0, offsets[4]) == 2
-    assert reader.read({}, count=10, block_ms=0) == []
+    assert reader.read({0: offsets[4]}, count=10, block_ms=0) == []
     assert reader.tail(0) == offsets[4]
     assert add(log_redis, "log:0") > offsets[4]
+
+
+@pytest.mark.parametrize("trimmed", [3, 4, 6], ids=["a part", "one beyond", "all"])
+@pytest.mark.parametrize("block_ms", [0, 60])
+def test_given_entries_trimmed_before_they_were_read_when_read_then_it_ends_and_names_both_offsets(
+    reader: LogReader, log_redis: Redis, trimmed: int, block_ms: int
+) -> None:
+    offsets = [add(log_redis, "log:1", str(n).encode()) for n in range(7)]
+    [(_, entries)] = reader.read({}, count=3, block_ms=0)
+    assert entries[-1].offset == offsets[2]
+
+    LogReader(log_redis, [1]).trim(1, offsets[trimmed])
+
+    with pytest.raises(LogGapError) as gap:
+        reader.read({0: 0, 1: offsets[2]}, count=3, block_ms=block_ms)
+    assert f"from {stream_id_of(offsets[trimmed] + 1)} on" in str(gap.value)
+    assert f"the entries after {stream_id_of(offsets[2])} were asked for" in str(gap.value)
+    assert "shard 1" in str(gap.value)
+
+
+def test_given_entries_trimmed_that_were_read_or_of_a_shard_of_others_when_read_then_it_goes_on(
+    reader: LogReader, log_redis: Redis
+) -> None:
+    offsets = [add(log_redis, "log:1", str(n).encode()) for n in range(4)]
+    other = add(log_redis, "log:7")
+    for shard, upto in ((1, offsets[1]), (7, other)):
+        reader.trim(shard, upto)
+
+    found = dict(reader.read({1: offsets[1]}, count=10, block_ms=0))
+
+    assert {shard: bodies(entries) for shard, entries in found.items()} == {1: [b"2", b"3"]}
 
 
 def test_given_an_untouched_shard_then_its_tail_is_zero_and_a_trim_does_nothing(reader: LogReader) -> None:
