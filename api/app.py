@@ -220,7 +220,12 @@ def _readiness(stores: Stores, engine: Engine, supervision: Supervision) -> Read
         return None if at is None else Replay.of(*at)
 
     def redis() -> bool:
-        return stores.reader.identity() == stores.appender.identity
+        """Whether it has our log with all confirmed entries: the appender refuses any other."""
+        reader, appender, shards = stores.reader, stores.appender, range(stores.progress.shards)
+        confirmed = [appender.last_appended(shard) for shard in shards]  # read before the tails, which grow
+        return reader.identity() == appender.identity and all(
+            reader.tail(shard) >= offset for shard, offset in enumerate(confirmed)
+        )
 
     def flow() -> bool:
         return engine.failure is None and engine.caught_up()

@@ -4,7 +4,7 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, closing, contextmanager
 from copy import copy
 from pathlib import Path
@@ -17,6 +17,7 @@ import pytest
 from clearhold.store.redis_log.connect import connect_sync
 from tests.support.redis_process import redis_of_its_own
 from tests.support.running_service import ADMIN_TOKEN, COMMAND, RunningService
+from tests.support.waiting import eventually
 
 CANNOT_START: Final = 2
 ALONE: Final = ("--scorers", "0")
@@ -232,3 +233,59 @@ def test_given_a_service_that_runs_when_its_redis_comes_back_empty_then_nothing_
             listed: Any = service.ask("GET", "/api/admin/tenants", ADMIN)
             running.close()
     assert [tenant["slug"] for tenant in listed] == ["later", "bank"]
+
+
+def readiness(service: RunningService) -> tuple[int, str]:
+    """The status of ``/readyz``, and what it says about Redis."""
+    with closing(service.connect()) as connection:
+        connection.request("GET", "/readyz")
+        answer = connection.getresponse()
+        components = msgspec.json.decode(answer.read())["components"]
+    return answer.status, components["redis"]
+
+
+def emptied_but_for_the_id(folder: Path, _: Path, log_id: bytes) -> None:
+    folder.mkdir()
+    with redis_of_its_own(folder), closing(connect_sync(folder / "redis.sock")) as client:
+        client.set("log:identity", log_id)
+
+
+def set_back(folder: Path, older: Path, _: bytes) -> None:
+    shutil.copytree(older, folder)
+
+
+@pytest.mark.parametrize("replace", [set_back, emptied_but_for_the_id])
+def test_given_a_redis_that_lacks_confirmed_entries_when_readiness_is_read_then_it_is_down_until_they_are_back(
+    tmp_path: Path, replace: Callable[[Path, Path, bytes], None]
+) -> None:
+    """As after a failover to a replica that was behind: no write has been tried yet, and none needs to be."""
+    folder, environment = tmp_path / "redis", {"CLEARHOLD_REDIS_URL": f"unix://{tmp_path / 'redis' / 'redis.sock'}"}
+    with ExitStack() as running:
+        with redis_of_its_own(folder), closing(connect_sync(folder / "redis.sock")) as client:
+            service = running.enter_context(RunningService(tmp_path / "data", *ALONE, environment=environment))
+            tenant = service.admin("/api/admin/tenants", {"slug": "bank", "name": "Bank"})["id"]
+            log_id = client.get("log:identity")
+            assert isinstance(log_id, bytes)
+        shutil.copytree(folder, tmp_path / "older", ignore=shutil.ignore_patterns("*.sock"))
+        with redis_of_its_own(folder):
+            service.admin("/api/admin/programs", {"tenantId": tenant, "slug": "pay", "name": "Pay"})
+            eventually(lambda: readiness(service) == (200, "up"))
+        folder.rename(tmp_path / "ours")
+
+        replace(folder, tmp_path / "older", log_id)
+        with redis_of_its_own(folder):
+            eventually(lambda: readiness(service) == (503, "down"))
+            refused = service.ask(
+                "POST", "/api/admin/tenants", JSON, msgspec.json.encode({"slug": "b", "name": "B"}), expect=503
+            )
+            with closing(connect_sync(folder / "redis.sock")) as answering:
+                assert answering.ping()
+            assert readiness(service) == (503, "down")
+        assert refused["code"] == "unavailable"
+
+        folder.rename(tmp_path / "other")
+        (tmp_path / "ours").rename(folder)
+        with redis_of_its_own(folder):
+            eventually(lambda: readiness(service) == (200, "up"))
+            service.admin("/api/admin/tenants", {"slug": "later", "name": "Later Bank"})
+            running.close()
