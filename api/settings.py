@@ -55,6 +55,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     def of(cls, *, data: Path, host: str, port: int, environment: Mapping[str, str], **options: Any) -> Self:
         """An empty variable counts as unset; an option overrides its variable."""
         given = {name: value for name, value in options.items() if value not in {None, ""}}
+        for name in given.keys() & _VARIABLES.keys():
+            _VARIABLES[name][1](f"--{name.replace('_', '-')}", str(given[name]))  # refused as the variable would be
         read = {name: setting(name, environment) for name in _VARIABLES if name not in given}
         given |= {name: value for name, value in read.items() if value is not None}
         settings = cls(data=data, host=host, port=port, **{"scorers": _usual_scorers()} | given)

@@ -12,9 +12,8 @@ import sys
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import Annotated, Final, NoReturn
+from typing import TYPE_CHECKING, Annotated, Final, NoReturn
 
-import duckdb
 import msgspec
 import typer
 from rich.console import Console
@@ -28,10 +27,10 @@ from clearhold.features.policy.bodies import SCORECARD, ScorecardBody
 from clearhold.features.scorers.cards import DEFAULTS, compile_card, faults_of, read_card
 from clearhold.features.scorers.engine import CompiledCard
 from clearhold.store.clock import SystemClock
-from clearhold.store.duck.database import open_to_read
-from clearhold.store.duck.inputs import PolicyTable
-from clearhold.store.duck.scorings.labelled import LabelledScorings, tenants_in
 from clearhold.store.errors import StartupError
+
+if TYPE_CHECKING:
+    import duckdb
 
 EXIT_NO_CARD: Final = 1
 EXIT_NOT_STARTED: Final = 2
@@ -70,11 +69,6 @@ Now = Annotated[
 ]
 
 
-def register(app: typer.Typer) -> None:
-    """Add ``calibrate`` to the command line."""
-    app.command("calibrate")(calibrate)
-
-
 def calibrate(
     out: Out,
     data: Data = None,
@@ -88,10 +82,8 @@ def calibrate(
     leave_out: LeftOut = None,
     now: Now = None,
 ) -> None:
-    """Fit a scorecard to matured labels, and write it with a report for model-risk review.
-
-    The card is fitted to the first part of the labelled time and judged on the rest. With --card that card is reported
-    on as it is. Nothing is activated: propose the card, and send the report with it.
+    """The card is fitted to the first part of the labelled time and judged on the rest. With --card that card is
+    reported on as it is. Nothing is activated: propose the card, and send the report with it.
     """
     if (data is None) == (vectors is None):
         _fail("Name either --data or --vectors.")
@@ -121,8 +113,12 @@ def _outcome(
     request: Request, data: Path | None, vectors: Path | None, tenant: str | None, *, is_champion_named: bool
 ) -> CalibrationOutcome:
     """The result; a reason against it ends the command."""
+    import duckdb
+
+    from clearhold.store.duck.scorings.labelled import LabelledScorings
+
     try:
-        from clearhold.calibrate import run  # noqa: PLC0415 - an extra, which the service never loads
+        from clearhold.calibrate import run  # an extra, which the service never loads
     except ModuleNotFoundError as error:
         if (error.name or "").partition(".")[0] not in _OF_EXTRA:
             raise
@@ -161,9 +157,11 @@ def _compiled(card: Scorecard | None, version: str | None) -> CompiledCard[Featu
 
 
 def _in_force(
-    connection: duckdb.DuckDBPyConnection, tenant_id: str, programs: Sequence[str]
+    connection: "duckdb.DuckDBPyConnection", tenant_id: str, programs: Sequence[str]
 ) -> CompiledCard[FeatureVector]:
     """The card that scores the transfers of these programs."""
+    from clearhold.store.duck.inputs import PolicyTable
+
     cards: dict[str | None, Scorecard | None] = {}
     for each in PolicyTable(connection).newest(tenant_id, SCORECARD):
         if not programs or each.program_id in programs:
@@ -192,7 +190,11 @@ def _card_in(file: Path) -> Scorecard:
     return card
 
 
-def _connection(data: Path | None) -> duckdb.DuckDBPyConnection:
+def _connection(data: Path | None) -> "duckdb.DuckDBPyConnection":
+    import duckdb
+
+    from clearhold.store.duck.database import open_to_read
+
     if data is None:
         return duckdb.connect(config={"threads": 1})
     try:
@@ -201,7 +203,9 @@ def _connection(data: Path | None) -> duckdb.DuckDBPyConnection:
         raise StartupError(f"{error} {_STOPPED}") from error
 
 
-def _tenant(connection: duckdb.DuckDBPyConnection, tenant: str | None) -> str:
+def _tenant(connection: "duckdb.DuckDBPyConnection", tenant: str | None) -> str:
+    from clearhold.store.duck.scorings.labelled import tenants_in
+
     tenants = tenants_in(connection)
     if tenant is None and len(tenants) != 1:
         listed = ", ".join(tenants) or "none"

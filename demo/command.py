@@ -197,10 +197,6 @@ def _interrupt(_number: int, _frame: FrameType | None) -> NoReturn:
     raise KeyboardInterrupt
 
 
-def register(app: typer.Typer) -> None:
-    app.command()(demo)
-
-
 def demo(
     *,
     port: Annotated[int, typer.Option(min=1, max=65_535, help="The service's port on 127.0.0.1.")] = 8080,
@@ -212,7 +208,6 @@ def demo(
     seconds: Annotated[float | None, typer.Option(min=0, help="How long the live phase lasts.")] = None,
     leave: Annotated[bool, typer.Option("--exit", help="Stop the service after the live phase.")] = False,
 ) -> None:
-    """Start the service on a fresh data directory and move simulated money through it."""
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, _interrupt)
     show = Show(StageDir(data.absolute()), port=port, seed=seed, pace=pace, seconds=seconds, days=days)

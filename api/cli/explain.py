@@ -6,38 +6,15 @@ which locks its database. The score is recomputed here with the card that gave i
 Exit codes  0 the stored score was reproduced; 1 it was not; 2 there is nothing to explain
 """
 
-from contextlib import closing
 from pathlib import Path
-from typing import Annotated, Any, Final
+from typing import Annotated, Final
 
-import duckdb
-import msgspec
 import typer
-from rich.console import Console
-from rich.table import Table
 
 from clearhold.api.cli.options import Operator, OptionalUrl, fail, token_option
-from clearhold.client.answers import RefusedError, UnreachableError
-from clearhold.client.client import ClearholdClient
-from clearhold.features.catalogue.vector import FEATURE_VERSION, FEATURES, FeatureVector, TransferFeaturesRow
-from clearhold.features.core.canonical import json_text
-from clearhold.features.core.money import money
-from clearhold.features.core.vocabulary import Reason, Score, band_word
-from clearhold.features.measurement.assessment import AmountChange, rescored, smallest_change
-from clearhold.features.policy.card_book import TransferCard, card_version
-from clearhold.features.scorers.cards import compile_card, read_card
-from clearhold.features.scorers.trs_v1 import scorer as trs_v1
-from clearhold.store.duck.database import open_to_read
-from clearhold.store.duck.inputs import PolicyTable
-from clearhold.store.duck.scorings.backfills import newest_of
 from clearhold.store.errors import StartupError
 
 EXIT_DIFFERS: Final = 1
-PLAIN_WIDTH: Final = 400
-_DATABASE: Final = "clearhold.duckdb"
-_RUNNING: Final = "If the service runs, name it with --url and --token instead of --data."
-_REASONS: Final = msgspec.json.Decoder(tuple[Reason, ...])
-_ENCODE: Final = msgspec.json.Encoder().encode
 
 
 def explain(
@@ -51,25 +28,22 @@ def explain(
         str | None, typer.Option(help="Id of the program, if several have a transfer with this id.")
     ] = None,
 ) -> None:
-    """Print a transfer's score with inputs and reasons, recompute it, and show the nearest amount with another band.
+    """Needs --data of a stopped service, or --url and --token of one that runs."""
+    from clearhold.api.cli.explanation import show, stored_at, stored_in
+    from clearhold.client.answers import RefusedError, UnreachableError
 
-    Needs --data of a stopped service, or --url and --token of one that runs.
-    """
     if data is not None and _is_of_variable(context, "url"):
         url = None
     if (data is None) == (url is None) or (url is not None and token is None):
         fail("Name either --data, or --url with --token.")
     try:
         if data is not None:
-            stored, card = _in_directory(data, transfer_id, program)
+            stored, card = stored_in(data, transfer_id, program)
         else:
-            with ClearholdClient(url or "", token=token, operator=operator) as client:
-                stored = _from_answer(client.transfer(transfer_id, program_id=program))
-                version = card_version(stored.score_version)
-                card = _compiled(version, None if version is None else client.scorecard(version))
+            stored, card = stored_at(url or "", token, operator, transfer_id, program)
     except (StartupError, RefusedError, UnreachableError) as error:
         fail(str(error))
-    if not _show(stored, card):
+    if not show(stored, card):
         raise typer.Exit(EXIT_DIFFERS)
 
 
@@ -77,142 +51,3 @@ def _is_of_variable(context: typer.Context, option: str) -> bool:
     """Whether an option's value comes from its variable, which other options override."""
     source = context.get_parameter_source(option)
     return source is not None and source.name == "ENVIRONMENT"
-
-
-def _in_directory(data: Path, transfer_id: str, program_id: str | None) -> tuple[TransferFeaturesRow, TransferCard]:
-    """The newest scoring of the transfer, and the card that it was scored with."""
-    try:
-        with closing(open_to_read(data / _DATABASE)) as connection:
-            rows = [row for row in newest_of(connection, transfer_id) if program_id in (None, row.program_id)]
-            bodies = {row.program_id: _body_in(connection, row) for row in rows}
-    except StartupError as error:
-        raise StartupError(f"{error} {_RUNNING}") from error
-    except duckdb.Error as error:
-        raise StartupError(
-            f"{data / _DATABASE} was written by another version; start the service once to update it: {error}"
-        ) from error
-    if not rows:
-        raise StartupError(f"There is no transfer {transfer_id} in {data}.")
-    if len(rows) > 1:
-        programs = ", ".join(row.program_id for row in rows)
-        raise StartupError(f"Several programs have a transfer {transfer_id}; name one with --program: {programs}.")
-    return rows[0], _compiled(card_version(rows[0].score_version), bodies[rows[0].program_id])
-
-
-def _body_in(connection: duckdb.DuckDBPyConnection, row: TransferFeaturesRow) -> dict[str, Any] | None:
-    version = card_version(row.score_version)
-    return None if version is None else PolicyTable(connection).body(row.program_id, version)
-
-
-def _compiled(version: str | None, body: dict[str, Any] | None) -> TransferCard:
-    """The card of a version, from its body or its description; the default card without a version."""
-    if version is None:
-        return trs_v1.DEFAULT
-    if body is None:
-        raise StartupError(f"The card {version} that scored the transfer is not there.")
-    card, faults = read_card(_ENCODE(body["card"]))
-    for fault in faults:
-        raise StartupError(f"This version cannot score with the card {version}: {fault.path} {fault.sentence}.")
-    assert card is not None, "a body without a fault is a card"
-    return compile_card(card, version=version)
-
-
-def _from_answer(transfer: dict[str, Any]) -> TransferFeaturesRow:
-    """The service's answer as a stored row."""
-    inputs = transfer["scoreInputs"]
-    if inputs is None or inputs["featureVersion"] != FEATURE_VERSION:
-        known = "none" if inputs is None else inputs["featureVersion"]
-        raise StartupError(f"The service has features of version {known}; this command knows {FEATURE_VERSION}.")
-    features, reasons = inputs["features"], msgspec.convert(inputs["reasons"], tuple[Reason, ...])
-    return TransferFeaturesRow(
-        transfer["tenantId"],
-        transfer["programId"],
-        transfer["id"],
-        0,
-        0,
-        0,
-        0,
-        inputs["featureVersion"],
-        transfer["scoreVersion"],
-        transfer["score"],
-        transfer["scoreBand"],
-        transfer["scoreN"],
-        transfer["scoreConfidence"],
-        any(reason.hard for reason in reasons),
-        inputs["degraded"],
-        json_text(reasons),
-        None,
-        False,  # noqa: FBT003 - whether it was scored before is not shown
-        FeatureVector(**{feature.column: features[feature.name] for feature in FEATURES}),
-    )
-
-
-def _show(stored: TransferFeaturesRow, card: TransferCard) -> bool:
-    """Print everything; True if the recomputed score equals the stored one."""
-    console = Console(highlight=False, markup=False, emoji=False)
-    if not console.is_terminal:
-        console.width = PLAIN_WIDTH
-    score = card.score(stored.vector, degraded=stored.degraded)
-    same = stored.feature_version == FEATURE_VERSION and rescored(stored, card) is None
-    console.print(f"Transfer {stored.transfer_id} of program {stored.program_id}, {stored.feature_version}")
-    console.print(f"Card {card_version(card.version) or card.version}, {card.card.name}, digest {card.sha256}")
-    console.print(_inputs(console, stored))
-    console.print(_reasons(console, score))
-    console.print(_scores(console, stored, score))
-    if not same:
-        console.print(_difference(stored))
-    console.print(_change(smallest_change(stored.vector, card, degraded=stored.degraded), score))
-    return same
-
-
-def _table(console: Console, *headings: str) -> Table:
-    """With borders at a terminal, without when the output is piped."""
-    table = Table(title_justify="left") if console.is_terminal else Table(box=None, pad_edge=False)
-    for heading in headings:
-        table.add_column(heading, overflow="fold")
-    return table
-
-
-def _inputs(console: Console, stored: TransferFeaturesRow) -> Table:
-    table = _table(console, "input", "value", "unit")
-    for feature in FEATURES:
-        value = getattr(stored.vector, feature.column)
-        table.add_row(feature.name, "not measured" if value is None else str(value), feature.unit)
-    table.add_row("degraded", str(stored.degraded), "")
-    return table
-
-
-def _reasons(console: Console, score: Score) -> Table:
-    table = _table(console, "reason", "weight", "hard", "sentence")
-    for reason in score.reasons:
-        table.add_row(reason.id, f"{reason.weight:+d}", "hard" if reason.hard else "", reason.sentence)
-    return table
-
-
-def _scores(console: Console, stored: TransferFeaturesRow, score: Score) -> Table:
-    table = _table(console, "", "score", "band", "n", "confidence", "version")
-    for name, row in (
-        ("stored", (stored.score, stored.band, stored.n, stored.confidence, stored.score_version)),
-        ("recomputed", (score.value, band_word(score.value), score.n, score.confidence, score.version)),
-    ):
-        table.add_row(name, *("-" if cell is None else str(cell) for cell in row))
-    return table
-
-
-def _difference(stored: TransferFeaturesRow) -> str:
-    if stored.feature_version != FEATURE_VERSION:
-        return f"DIFFERENT: the inputs are {stored.feature_version}, this is {FEATURE_VERSION}. Rescore the program."
-    was = ", ".join(f"{reason.id} {reason.weight:+d}" for reason in _REASONS.decode(stored.reasons)) or "no reasons"
-    return f"DIFFERENT: the stored score is not what these inputs give now. It was stored with {was}."
-
-
-def _change(change: AmountChange | None, score: Score) -> str:
-    if score.value is None:
-        return "Unscored: there is too little history, whatever the amount."
-    if change is None:
-        return "No other amount would have changed the band."
-    more = "more" if change.change_cents > 0 else "less"
-    return (
-        f"With {money(abs(change.change_cents))} {more}, at {money(change.amount_cents)}, "
-        f"it would have been {change.band} with {change.score} points."
-    )

@@ -28,8 +28,7 @@ from clearhold.client.answers import RefusedError, UnreachableError
 from clearhold.client.client import ClearholdClient
 from clearhold.store.record.export_check import BrokenExportError, ChainFound, ExportCheck, public_keys_of
 from clearhold.store.record.signed_trees import Checkpoint, NoteError, opened_note
-from clearhold.store.subjects.check import SubjectCheck, SubjectResult, is_subject_export
-from clearhold.store.subjects.things import SubjectKind
+from clearhold.store.subjects.check import SubjectCheck, SubjectKind, SubjectResult, is_subject_export
 
 EXIT_BROKEN: Final = 1
 _NEEDED: Final = (
@@ -55,7 +54,6 @@ def subject(
     ] = None,
     operator: Operator = "clearhold subject",
 ) -> None:
-    """Write all stored data about one subject into a file, for an examiner or a court."""
     part = out.with_name(f"{out.name}.part")
     if out.exists():
         fail(f"{out} is there already; name another file with --out.")
@@ -118,7 +116,6 @@ def verify(
         ),
     ] = False,
 ) -> None:
-    """Check an export of the record or of one subject offline, against published keys and checkpoints that you kept."""
     try:
         size = export.stat().st_size
         keys = public_keys_of(jwks.read_bytes())

@@ -6,7 +6,7 @@ Exit codes  of status: 0 current; 1 over a minute late, as when no service runs;
             (``--verify`` only)
 """
 
-from typing import Annotated, Final
+from typing import TYPE_CHECKING, Annotated, Final
 
 import msgspec
 import typer
@@ -14,22 +14,21 @@ from rich.console import Console
 from rich.table import Table
 
 from clearhold.api.cli.options import AnyData, check_data_dir, fail
-from clearhold.store.analysts.session import LakeStatus, damaged_files, lake_status
 from clearhold.store.clock import SystemClock
 from clearhold.store.scheduling import run_aside
+
+if TYPE_CHECKING:
+    from clearhold.store.analysts.session import LakeStatus
 
 LATE_AFTER_S: Final = 60.0
 EXIT_LATE: Final = 1
 EXIT_DAMAGED: Final = 3
 _MB: Final = 1 << 20
 
-
-def register(app: typer.Typer) -> None:
-    lake = typer.Typer(no_args_is_help=True, help="The lake for analysts: Parquet files behind the commit.")
-    lake.command("status")(status)
-    app.add_typer(lake, name="lake")
+lake = typer.Typer(no_args_is_help=True)
 
 
+@lake.command()
 def status(
     data: AnyData,
     *,
@@ -37,24 +36,26 @@ def status(
     verify: Annotated[bool, typer.Option(help="Read every file, and compare it with its listed checksum.")] = False,
 ) -> None:
     """Print up to when the lake is complete, and the size of each table. Exit code 1 when that is over a minute ago."""
+    from clearhold.store.analysts.session import damaged_files, lake_status
+
     check_data_dir(data)
-    lake = lake_status((data / "lake").absolute(), SystemClock().now(), late_after_s=LATE_AFTER_S)
-    if lake is None:
+    state = lake_status((data / "lake").absolute(), SystemClock().now(), late_after_s=LATE_AFTER_S)
+    if state is None:
         fail(f"{data} has no lake yet: a service makes it within a minute of its start.")
     if as_json:
-        typer.echo(msgspec.json.format(msgspec.json.encode(lake)).decode())
+        typer.echo(msgspec.json.format(msgspec.json.encode(state)).decode())
     else:
-        _print(lake)
+        _print(state)
     if verify and (damaged := damaged_files(data / "lake")):
         for file in damaged:
             typer.echo(f"{data / 'lake' / file} is damaged.", err=True)
         typer.echo("Remove these files and start the service again: it copies their tables again.", err=True)
         raise typer.Exit(EXIT_DAMAGED)
-    if lake.is_late:
+    if state.is_late:
         raise typer.Exit(EXIT_LATE)
 
 
-def _print(lake: LakeStatus) -> None:
+def _print(lake: "LakeStatus") -> None:
     late = "  late: no service copies, or it fails; its log says lake_failed" if lake.is_late else ""
     typer.echo(f"{lake.folder}: all that was committed before {lake.as_of}, {lake.behind_seconds:,.0f} s ago{late}")
     table = Table(box=None, pad_edge=False)
@@ -71,7 +72,7 @@ def _print(lake: LakeStatus) -> None:
         )
 
 
-def _print_retention(lake: LakeStatus) -> None:
+def _print_retention(lake: "LakeStatus") -> None:
     """Rows that retention removed or will remove; nothing where everything is kept."""
     for each in lake.tables:
         if each.kept_days is None and each.ended_through is None:
@@ -88,5 +89,4 @@ def aside(
         list[str], typer.Argument(metavar="PROGRAM [ARGUMENT]...", help="The program and its arguments.")
     ],
 ) -> None:
-    """Run a program at low priority beside the service: duckdb, a Python script, a notebook. Returns its exit code."""
     raise typer.Exit(run_aside(command))

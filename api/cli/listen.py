@@ -50,7 +50,6 @@ def listen(
     ] = None,
     operator: Operator = "clearhold listen",
 ) -> None:
-    """Forward the deliveries of a webhook endpoint to a receiver on this machine, signed, and print a line for each."""
     names = _names_of(events)
     if secret is not None and not is_secret(secret):
         fail(f"--secret must be {SECRET_PREFIX} and the base64 of at least {SECRET_BYTES} bytes.")

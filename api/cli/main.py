@@ -1,68 +1,79 @@
-"""The ``clearhold`` command."""
+"""The ``clearhold`` command: a command is imported when it runs, so that help texts come at once."""
 
+import inspect
 import os
 import sys
+from importlib import import_module
 from importlib.metadata import version
 from pathlib import Path
-from typing import Annotated, Final
+from typing import Annotated, Any, Final
 
 import typer
+from typer.core import TyperCommand, TyperGroup
+from typer.main import get_command, get_group
 
-from clearhold.api.app import serve as run_service
-from clearhold.api.areas import openapi_text
-from clearhold.api.cli import directory, explain, exports, lake, listen, replay, rules, sql
 from clearhold.api.cli.options import AcceptLoss
-from clearhold.api.settings import MOST_SCORERS, Settings
-from clearhold.api.telemetry.metrics import MOST_PROGRAMS
-from clearhold.calibrate import command as calibrate
-from clearhold.demo import command as demo
+from clearhold.flows.running.own_python import loaded
 from clearhold.store.errors import StartupError
-from clearhold.store.logs import configure_logs
 
 CANNOT_START: Final = 2
 
-MetricsPort = Annotated[
-    int | None,
-    typer.Option(
-        help="Port for /metrics; 0 picks a free port. Default: CLEARHOLD_METRICS_PORT, or 9464 if it is free.",
-        min=0,
-        max=65_535,
-    ),
-]
-MetricsHost = Annotated[
-    str | None,
-    typer.Option(help="Address for /metrics, which names tenants. Default: CLEARHOLD_METRICS_HOST, or 127.0.0.1."),
-]
-ProgramMetrics = Annotated[
-    int | None,
-    typer.Option(
-        help="Programs whose risk indicators and scores /metrics shows, at most. Default: CLEARHOLD_PROGRAM_METRICS, "
-        "or none.",
-        min=0,
-        max=MOST_PROGRAMS,
-    ),
-]
+_COMMANDS: Final = """
+aside      api.cli.lake       Run a program at low priority beside the service; returns its exit code.
+backup     api.cli.directory  Back up a data directory, even while the service runs: the whole log, and the record.
+restore    api.cli.directory  Create a data directory from a backup: check it, and rebuild the database from the log.
+calibrate  calibrate.command  Fit a scorecard to matured labels, and write it with a report for model-risk review.
+check      api.cli.directory  Print the contents of a data directory, and whether log, lake, database and record agree.
+demo       demo.command       Start the service on a fresh data directory and move simulated money through it.
+explain    api.cli.explain    Print a transfer's score with inputs and reasons, and the nearest amount in another band.
+lake       api.cli.lake       The lake for analysts: Parquet files behind the commit.
+listen     api.cli.listen     Forward the deliveries of a webhook endpoint, signed, to a receiver on this machine.
+rebuild    api.cli.directory  Rebuild the database from the log and the chain files; the old database is set aside.
+replay     api.cli.replay     Post a file of bank events, signed. Safe to run again: events are recognised by their id.
+rules      api.cli.rules      Rules as files: check them, compare them, backtest them.
+sql        api.cli.sql        Query the lake for analysts; without a query, read standard input or prompt on a terminal.
+subject    api.cli.exports    Write all stored data about one subject into a file, for an examiner or a court.
+verify     api.cli.exports    Check an export of the record or of a subject offline, against kept keys and checkpoints.
+serve      api.cli.main       Run the service: embedded Redis, scorers, DuckDB and API.
+openapi    api.cli.main       Print the OpenAPI document of this version, as served at /openapi.json.
+"""
+_ROWS: Final = [row.split(maxsplit=2) for row in _COMMANDS.strip().splitlines()]
+COMMANDS: Final = {name: (module, summary) for name, module, summary in _ROWS}
+"""The module with the function or group of each name, and its summary, to which a docstring adds."""
+
+
+class LazyCommands(TyperGroup):
+    """Lists names and summaries; a command is imported when it is called."""
+
+    def __init__(self, **settings: Any) -> None:
+        super().__init__(**settings)
+        self.commands = {name: TyperCommand(name, help=summary) for name, (_, summary) in COMMANDS.items()}
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> tuple[str | None, Any, list[str]]:
+        name, command, rest = super().resolve_command(ctx, args)
+        return name, command if name is None else imported(name), rest
+
+
+def imported(name: str) -> Any:
+    """A command with its options."""
+    module, summary = COMMANDS[name]
+    part = getattr(import_module(f"clearhold.{module}"), name)
+    if isinstance(part, typer.Typer):
+        part.info.help = summary
+        return get_group(part)
+    alone = typer.Typer(add_completion=False)
+    settings = {"allow_interspersed_args": False} if name == "aside" else None  # the rest is for its program
+    text = "\n\n".join((summary, inspect.getdoc(part) or ""))
+    alone.command(name, help=text, context_settings=settings)(part)
+    return get_command(alone)
+
 
 app = typer.Typer(
+    cls=LazyCommands,
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,  # their frames can show the values of variables
 )
-app.command(context_settings={"allow_interspersed_args": False})(lake.aside)
-app.command()(directory.backup)
-app.command()(directory.restore)
-calibrate.register(app)
-app.command()(directory.check)
-demo.register(app)
-app.command()(explain.explain)
-lake.register(app)
-app.command()(listen.listen)
-app.command()(directory.rebuild)
-app.command()(replay.replay)
-rules.register(app)
-app.command()(sql.sql)
-app.command()(exports.subject)
-app.command()(exports.verify)
 
 
 def _print_version(is_wanted: bool) -> None:  # noqa: FBT001 - a flag's callback
@@ -81,7 +92,20 @@ def clearhold(
     """Clearhold scores transfers on a bank's rails for risk, as they happen and before they are sent."""
 
 
-@app.command()
+MetricsPort = Annotated[
+    int | None,
+    typer.Option(help="Port for /metrics; 0 picks a free one. Default: CLEARHOLD_METRICS_PORT, or 9464 if it is free."),
+]
+MetricsHost = Annotated[
+    str | None,
+    typer.Option(help="Address for /metrics, which names tenants. Default: CLEARHOLD_METRICS_HOST, or 127.0.0.1."),
+]
+ProgramMetrics = Annotated[
+    int | None,
+    typer.Option(help="Programs that /metrics shows, at most 500. Default: CLEARHOLD_PROGRAM_METRICS, or none."),
+]
+
+
 def serve(
     data: Annotated[Path, typer.Option(help="Data directory; created if it does not exist.", file_okay=False)],
     host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
@@ -91,18 +115,15 @@ def serve(
     program_metrics: ProgramMetrics = None,
     scorers: Annotated[
         int | None,
-        typer.Option(
-            help="Scorer processes; 0 scores in this process. Default: CLEARHOLD_SCORERS, or one a core but the first.",
-            min=0,
-            max=MOST_SCORERS,
-        ),
+        typer.Option(help="Scorer processes; 0 scores here. Default: CLEARHOLD_SCORERS, or one a core but the first."),
     ] = None,
     accept_loss: AcceptLoss = False,  # noqa: FBT002 - a flag
 ) -> None:
-    """Run the service: embedded Redis, scorers, DuckDB and API.
+    """Prints "ready http://HOST:PORT" once it accepts requests. SIGTERM drains the log, saves the state and stops."""
+    loaded("clearhold.api.app")
+    from clearhold.api.app import serve as run_service
+    from clearhold.api.settings import Settings
 
-    Prints "ready http://HOST:PORT" once it accepts requests. SIGTERM drains the log, saves the state and stops.
-    """
     try:
         run_service(
             Settings.of(
@@ -126,17 +147,22 @@ def serve(
     os._exit(0)
 
 
-@app.command()
 def openapi(
     *,
     admin: Annotated[bool, typer.Option("--admin", help="The document of the administrative routes instead.")] = False,
 ) -> None:
-    """Print the OpenAPI document of this version, as served at /openapi.json."""
+    from clearhold.api.areas import openapi_text
+
     print(openapi_text(administration=admin), end="")
 
 
 def main() -> None:
-    configure_logs()
-    if sys.argv[1:2] == ["sql"]:
-        sys.exit(sql.run_sql_aside(sys.argv[2:]))
+    if "--help" not in sys.argv:
+        from clearhold.store.logs import configure_logs
+
+        configure_logs()
+        if sys.argv[1:2] == ["sql"]:
+            from clearhold.api.cli.sql import run_sql_aside
+
+            sys.exit(run_sql_aside(sys.argv[2:]))
     app()

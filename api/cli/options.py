@@ -12,7 +12,6 @@ import typer
 from rich.console import Console
 from rich.progress import Progress, ProgressColumn
 
-from clearhold.client.answers import is_http
 from clearhold.store.data_dir import LAYOUT
 
 EXIT_NOT_STARTED: Final = 2
@@ -40,6 +39,8 @@ def progress(*columns: ProgressColumn) -> Progress:
 
 
 def check_address(option: typer.CallbackParam, address: str | None) -> str | None:
+    from clearhold.client.answers import is_http
+
     if address is not None and not is_http(address):
         _refuse(option, "must be an http:// or https:// address.")
     return address

@@ -36,16 +36,10 @@ OperatorToken = Annotated[str, token_option("The operator token.")]
 RuleFile = Annotated[Path, typer.Argument(help="A YAML or JSON file of rules.", metavar="FILE")]
 NAME: Final = "clearhold rules"
 
-
-def register(app: typer.Typer) -> None:
-    rules = typer.Typer(no_args_is_help=True, help="Rules as files: check them, compare them, backtest them.")
-    rules.command("list")(list_rules)
-    rules.command("check")(check)
-    rules.command("diff")(diff)
-    rules.command("backtest")(backtest)
-    app.add_typer(rules, name="rules")
+rules = typer.Typer(no_args_is_help=True)
 
 
+@rules.command("list")
 def list_rules(url: Url, token: Token, operator: Operator = NAME) -> None:
     """List the rules of the service: status, action, severity, and the conditions in words."""
     with _service(url, token, operator) as service:
@@ -60,12 +54,14 @@ def list_rules(url: Url, token: Token, operator: Operator = NAME) -> None:
     _print(table)
 
 
+@rules.command()
 def check(file: RuleFile) -> None:
     """Check a file of rules without a service: every fault with its line, or in JSON its path."""
     rules = _rules_of(file)
     typer.echo(f"ok: {_count(len(rules), 'rule')}")
 
 
+@rules.command()
 def diff(file: RuleFile, url: Url, token: Token, operator: Operator = NAME) -> None:
     """Compare a file of rules with the service's, archived ones left out. Exit code 1 when they differ."""
     written = {rule.id: rule for rule in _rules_of(file)}
@@ -79,6 +75,7 @@ def diff(file: RuleFile, url: Url, token: Token, operator: Operator = NAME) -> N
     typer.echo(f"the same: {_count(len(written), 'rule')}")
 
 
+@rules.command()
 def backtest(
     rules: Annotated[str, typer.Argument(help="A YAML or JSON file of rules, or the id of one.", metavar="FILE|ID")],
     url: Url,

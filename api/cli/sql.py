@@ -24,7 +24,7 @@ from itertools import chain, count, islice
 from math import isfinite
 from pathlib import Path
 from threading import Event, Thread
-from typing import Annotated, Any, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import msgspec
 import typer
@@ -32,10 +32,12 @@ from rich.console import Console
 from rich.table import Table
 
 from clearhold.api.cli.options import AnyData, fail
-from clearhold.flows.running.own_python import import_environment, module_command
-from clearhold.store.analysts.session import AnalystSession, NoLakeError, QueryAnswer, QueryError
+from clearhold.flows.running.own_python import import_environment, loaded, module_command
 from clearhold.store.data_dir import LAYOUT
 from clearhold.store.scheduling import run_aside, step_aside
+
+if TYPE_CHECKING:
+    from clearhold.store.analysts.session import AnalystSession, QueryAnswer
 
 EXIT_FAILED: Final = 1
 MOST_THREADS: Final = 1_024
@@ -44,6 +46,7 @@ SAID_AGAIN_S: Final = 30.0
 MOST_SHOWN: Final = 500
 PLAIN_WIDTH: Final = 400
 _NUMBERS: Final = ("INT", "DOUBLE", "FLOAT", "DECIMAL", "NUMBER")
+SESSION: Final = "clearhold.store.analysts.session"
 HISTORY: Final = ".clearhold_sql_history"
 MOST_LINES: Final = 1_000
 _NO_HISTORY: Final = (OSError, RuntimeError)
@@ -62,7 +65,7 @@ class Format(StrEnum):
     NDJSON = "ndjson"
 
 
-def write_answer(answer: QueryAnswer, form: Format) -> None:
+def write_answer(answer: "QueryAnswer", form: Format) -> None:
     """Write one answer to standard output."""
     names = _distinct(answer.names)
     match form:
@@ -118,7 +121,7 @@ def _text(value: Any) -> str:
     return value if isinstance(value, str) else msgspec.json.encode(value).decode()
 
 
-def _write_table(answer: QueryAnswer) -> None:
+def _write_table(answer: "QueryAnswer") -> None:
     console = Console(highlight=False, markup=False, emoji=False)
     if not console.is_terminal:
         console.width = PLAIN_WIDTH
@@ -143,8 +146,10 @@ def _visible(text: str) -> str:
     return "".join(each if each.isprintable() else each.encode("unicode_escape").decode() for each in text)
 
 
-def run_prompt(session: AnalystSession, form: Format) -> None:
+def run_prompt(session: "AnalystSession", form: Format) -> None:
     """Answer until the end of the input. A mistake or Ctrl-C ends its query only; Ctrl-D ends the prompt."""
+    from clearhold.store.analysts.session import QueryError
+
     with suppress(*_NO_HISTORY):
         readline.read_history_file(Path.home() / HISTORY)
     typer.echo("The lake, read-only. \\? lists the commands.")
@@ -177,8 +182,10 @@ def run_prompt(session: AnalystSession, form: Format) -> None:
         history.chmod(0o600)
 
 
-def _obeyed(session: AnalystSession, line: str, form: Format) -> Format:
+def _obeyed(session: "AnalystSession", line: str, form: Format) -> Format:
     """Run a backslash command; returns the format from now on."""
+    from clearhold.store.analysts.session import QueryError
+
     command, _, rest = line.strip().partition(" ")
     if command == "\\d" and rest:
         columns = list((answer := session.columns(rest)).rows)
@@ -206,7 +213,8 @@ def sql(
         typer.Option(help="Cores that a query takes at once. Default: half of them.", min=1, max=MOST_THREADS),
     ] = None,
 ) -> None:
-    """Query the lake for analysts. Without a query it reads standard input, or prompts on a terminal."""
+    from clearhold.store.analysts.session import AnalystSession, NoLakeError, QueryError
+
     if query is not None and file is not None:
         fail("Give either a query or --file.")
     try:
@@ -265,6 +273,7 @@ def run_sql_aside(arguments: Sequence[str]) -> int:
 
 def main() -> None:
     """``clearhold sql`` alone, in the process of low priority."""
+    loaded(SESSION)
     step_aside()
     alone = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
     alone.command()(sql)

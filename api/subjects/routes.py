@@ -26,8 +26,9 @@ from clearhold.api.record.service import policy_bodies
 from clearhold.features.core.errors import ErrorCode
 from clearhold.features.core.principal import KeyScope, Principal
 from clearhold.features.core.vocabulary import ActorType, about
-from clearhold.store.subjects.reader import END, FORMAT, MANIFEST, SubjectReader, line_of
-from clearhold.store.subjects.things import ORDER, ExportSubject, SubjectKind
+from clearhold.store.subjects.check import END, FORMAT, MANIFEST, SubjectKind
+from clearhold.store.subjects.reader import SubjectReader, line_of
+from clearhold.store.subjects.things import ORDER, ExportSubject
 
 
 class SubjectLine(msgspec.Struct, frozen=True, kw_only=True):

@@ -13,6 +13,7 @@ import base64
 import binascii
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from enum import StrEnum
 from hashlib import sha256
 from typing import Any, Final
 
@@ -21,7 +22,11 @@ import msgspec
 from clearhold.features.core.canonical import canonical, digest_of, link_hash
 from clearhold.store.record.export_check import BrokenExportError
 from clearhold.store.record.signed_trees import Checkpoint, NoteError, opened_note, root_of_path
-from clearhold.store.subjects.reader import END, FORMAT, MANIFEST
+
+FORMAT: Final = "clearhold-subject-1"
+MANIFEST: Final = "manifest"
+END: Final = "end"
+"""The table name of the first and of the last line."""
 
 _SAME_IN_DISPOSITION: Final = {
     name: name
@@ -44,6 +49,11 @@ _BY_ONE: Final = ("requested", "approved")
 
 LOG_LOSS: Final = "log_loss"
 _BODIES: Final = ("alert_bodies", "policies")
+
+
+class SubjectKind(StrEnum):
+    ENTITY = "entity"  # an agent is one, in the program ``agents``
+    COUNTERPARTY = "counterparty"
 
 
 class SubjectResult(msgspec.Struct, frozen=True, kw_only=True):

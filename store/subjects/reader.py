@@ -29,6 +29,7 @@ from clearhold.store.record.chain_file import RecordChainRow, RecordCheckpointRo
 from clearhold.store.record.checkpoints import RecordCheckpoints
 from clearhold.store.record.reading import Policies
 from clearhold.store.redis_log.reader import log_time_of
+from clearhold.store.subjects.check import END, FORMAT, MANIFEST
 from clearhold.store.subjects.things import (
     BANK_OBJECTS,
     COVERED,
@@ -47,11 +48,6 @@ from clearhold.store.subjects.things import (
 from clearhold.store.tables import NUMBERS, TEXTS, Column, camel_case, columns_of, listed, row_builder, select_list
 
 # ruff: noqa: S608 - statements are built from constants; every value is a parameter
-
-FORMAT: Final = "clearhold-subject-1"
-MANIFEST: Final = "manifest"
-END: Final = "end"
-"""The table name of the first and of the last line."""
 
 FEATURES: Final = "features"
 """The field with a scoring's vector, by the names of docs/features.md."""

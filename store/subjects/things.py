@@ -8,7 +8,6 @@ database is here, included or omitted with the reason.
 """
 
 from collections.abc import Mapping, Sequence
-from enum import StrEnum
 from typing import Final, NamedTuple
 
 import duckdb
@@ -16,16 +15,12 @@ import msgspec
 
 from clearhold.store.duck.database import TABLES
 from clearhold.store.duck.transfers import FIRST_OWNERS
+from clearhold.store.subjects.check import SubjectKind
 
 # ruff: noqa: S608 - statements are built from constants; every value is a parameter
 
 WITHIN: Final = 'tenant_id = ? AND program_id = ? AND "offset" <= ?'
 _UPTO: Final = 'SELECT coalesce(max("offset"), 0) FROM log_offsets WHERE shard = ?'
-
-
-class SubjectKind(StrEnum):
-    ENTITY = "entity"  # an agent is one, in the program ``agents``
-    COUNTERPARTY = "counterparty"
 
 
 class ExportSubject(msgspec.Struct, frozen=True, kw_only=True):

@@ -107,6 +107,22 @@ def test_given_a_number_of_scorers_that_is_none_then_the_start_is_refused(text: 
         scorers({"CLEARHOLD_SCORERS": text})
 
 
+@pytest.mark.parametrize(
+    ("option", "value", "range_of"),
+    [
+        ("scorers", 65, "0-64"),
+        ("scorers", -1, "0-64"),
+        ("program_metrics", 501, "0-500"),
+        ("metrics_port", 65_536, "0-65535"),
+    ],
+)
+def test_given_an_option_out_of_its_range_then_it_is_refused_as_the_variable_would_be(
+    option: str, value: int, range_of: str
+) -> None:
+    with pytest.raises(StartupError, match=f"--{option.replace('_', '-')} must be a .*, {range_of}; "):
+        Settings.of(data=Path(), host="::1", port=0, environment={}, **{option: value})
+
+
 @pytest.mark.parametrize("url", ["localhost:6379", "/run/redis.sock", "http://localhost:6379"])
 def test_given_a_redis_without_its_scheme_then_a_sentence_says_which_there_are(url: str) -> None:
     with pytest.raises(StartupError, match="must begin with redis://, rediss:// or unix://") as refusal:

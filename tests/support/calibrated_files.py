@@ -7,7 +7,7 @@ from typing import Any
 import typer
 from typer.testing import CliRunner, Result
 
-from clearhold.calibrate.command import register
+from clearhold.calibrate.command import calibrate
 from clearhold.features.catalogue.vector import FeatureVector
 from clearhold.features.scorers.cards import compile_card, read_card
 from clearhold.features.scorers.engine import CompiledCard
@@ -18,7 +18,7 @@ FILES = ("card.json", "report.json", "report.html")
 
 def application() -> typer.Typer:
     app = typer.Typer()
-    register(app)
+    app.command("calibrate")(calibrate)
     app.command("other")(lambda: None)
     return app
 

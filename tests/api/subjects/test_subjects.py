@@ -13,8 +13,8 @@ from clearhold.features.core.entries.commands import LossEntry
 from clearhold.features.core.log_entry import EntryKind, shard_of
 from clearhold.store.lake.log_segments import RawEvents
 from clearhold.store.record.export_check import public_keys_of
-from clearhold.store.subjects.check import LOG_LOSS, SubjectCheck
-from clearhold.store.subjects.things import BANK_OBJECTS, LEFT_OUT, ORDER, SubjectKind
+from clearhold.store.subjects.check import LOG_LOSS, SubjectCheck, SubjectKind
+from clearhold.store.subjects.things import BANK_OBJECTS, LEFT_OUT, ORDER
 from tests.support.alerting import deliver, outgoing, party, read
 from tests.support.principals import an_operator
 from tests.support.raw_http import RawClient, served

@@ -16,8 +16,9 @@ from clearhold.features.core.rows.parties import AccountRow
 from clearhold.store.duck.database import BatchWriter, open_database
 from clearhold.store.lake.log_segments import RawEvents
 from clearhold.store.record.checkpoints import RecordCheckpoints
+from clearhold.store.subjects.check import SubjectKind
 from clearhold.store.subjects.reader import SubjectReader
-from clearhold.store.subjects.things import ExportSubject, SubjectKind
+from clearhold.store.subjects.things import ExportSubject
 from clearhold.store.tables import row_tables
 from tests.support.duck_rows import AT, PROGRAM, TENANT, a_transfer, some_features
 from tests.support.principals import an_operator

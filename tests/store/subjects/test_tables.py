@@ -1,7 +1,7 @@
 """No table of the database is forgotten: each is in the export of a subject, or left out for a reason."""
 
 from clearhold.store.duck.database import TABLES
-from clearhold.store.subjects.reader import END, MANIFEST
+from clearhold.store.subjects.check import END, MANIFEST
 from clearhold.store.subjects.things import (
     BANK_OBJECTS,
     COVERED,
