@@ -24,6 +24,7 @@ from clearhold.api.http.limits import Connections, raise_file_limit
 from clearhold.api.http.server import address_of, listening_socket, serve_until_signalled
 from clearhold.api.log.commands import PendingEntries
 from clearhold.api.opening import OpenedScoring, begun_scoring, joined_database, open_stores
+from clearhold.api.proofs.routes import VERDICTS
 from clearhold.api.settings import Settings
 from clearhold.api.telemetry.metrics import (
     ConnectionCollector,
@@ -90,7 +91,7 @@ def serve(settings: Settings, *, on_ready: Callable[[str], None]) -> None:
         collectors = (lake, supervision, ConnectionCollector(connections))
         metrics = _metrics(stores, flows, resources.pending, collectors, settings)
         request_log = RequestLog(stores.clock)
-        observed = Observed(app, RequestMetrics(metrics), request_log)
+        observed = Observed(app, RequestMetrics(metrics, verdicts=VERDICTS), request_log)
         opened.enter_context(metrics_served(metrics_listening, metrics))
 
         async def main() -> None:

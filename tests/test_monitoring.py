@@ -5,6 +5,8 @@
 
 import json
 import re
+import shutil
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -17,6 +19,7 @@ from clearhold.features.core.vocabulary import ProgramSource
 
 ROOT: Final = Path(__file__).parent.parent
 RULE_FILES: Final = (ROOT / "deploy" / "prometheus" / "alerts.yml", ROOT / "docs" / "monitoring" / "alerts.yml")
+RULE_TESTS: Final = ROOT / "deploy" / "prometheus" / "alerts_test.yml"
 DASHBOARD: Final = ROOT / "docs" / "monitoring" / "grafana-dashboard.json"
 SERIES: Final = re.compile(r"^\| `(clearhold_\w+)` \| (\w+) \| ([\w, ]*) ?\|", re.MULTILINE)
 SELECTOR: Final = re.compile(r"(clearhold_\w+)(?:\{([^}]*)\})?")
@@ -96,6 +99,28 @@ def test_given_an_alert_rule_then_its_series_and_labels_exist_and_it_says_what_i
 
     require_known(Query(rule["expr"], named))
     assert rule["labels"]["severity"] in {"page", "ticket"}
+
+
+@pytest.mark.parametrize("rule", rules(), ids=lambda rule: rule["alert"])
+def test_given_an_alert_rule_then_its_unit_tests_show_it_firing_and_not_firing(rule: dict[str, Any]) -> None:
+    tests = yaml.safe_load(RULE_TESTS.read_text(encoding="utf-8"))["tests"]
+    of_rule = [each for test in tests for each in test["alert_rule_test"] if each["alertname"] == rule["alert"]]
+    fired = [alert for each in of_rule for alert in each["exp_alerts"]]
+
+    assert [each for each in of_rule if each["exp_alerts"] == []]
+    assert fired
+    assert {alert["exp_labels"]["severity"] for alert in fired} == {rule["labels"]["severity"]}
+
+
+@pytest.mark.skipif(shutil.which("promtool") is None, reason="promtool is missing: Debian has it in prometheus")
+@pytest.mark.parametrize("command", [("check", *RULE_FILES), ("test", RULE_TESTS)], ids=["check", "test"])
+def test_given_promtool_then_the_rules_are_sound_and_fire_as_their_unit_tests_say(
+    command: tuple[str | Path, ...],
+) -> None:
+    verb, *files = command
+    done = subprocess.run(["promtool", verb, "rules", *files], capture_output=True, text=True, check=False)
+
+    assert done.returncode == 0, done.stdout + done.stderr
 
 
 def test_given_the_alert_rules_then_each_has_a_name_of_its_own() -> None:

@@ -113,6 +113,7 @@ PROOF: Final = {"token": TOKEN, "claims": CLAIMS}
 
 _TAG: Final = "proofs"
 VALID: Final = "valid"
+VERDICTS: Final = (VALID, *Fault)
 
 _ISSUE: Final = Operation(
     id="issueProof",

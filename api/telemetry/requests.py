@@ -13,7 +13,7 @@ Unit    seconds
 
 import asyncio
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from time import perf_counter
 from typing import Any, Final, NamedTuple
 
@@ -56,6 +56,8 @@ _REFUSALS: Final = {
     429: "refused_rate_limited",
     503: "refused_unavailable",
 }
+_BEHIND: Final = "refused_behind"
+_FAILED: Final = "failed"
 
 
 def measure_process(registry: CollectorRegistry, appender: LogAppender, memory: RedisMemory) -> None:
@@ -86,7 +88,8 @@ class _Series(NamedTuple):
 class RequestMetrics:
     """Belongs to the API's event loop; scrapes read at any time."""
 
-    def __init__(self, registry: CollectorRegistry) -> None:
+    def __init__(self, registry: CollectorRegistry, *, verdicts: Iterable[str] = ()) -> None:
+        """``verdicts`` are the results of a proof's verification."""
         disable_created_metrics()  # type: ignore[no-untyped-call]  # Start times are unused, and double the series.
 
         def counter(name: str, about: str, *labels: str) -> Counter:
@@ -110,6 +113,10 @@ class RequestMetrics:
         self._rate_limited = counter("rate_limited", "Answers 429.", "tenant")
         self._proofs = counter("proofs_issued", "Proofs signed.", "tenant")
         self._verdicts = counter("proof_verifications", "Proofs verified by result.", "result")
+        for result in (*EventCounts._fields, *_REFUSALS.values(), _BEHIND, _FAILED):
+            self._events.labels(result)  # Born at 0: Prometheus sees no increase of a series that begins above.
+        for verdict in verdicts:
+            self._verdicts.labels(verdict)
         self._kinds: dict[Kind, _Series] = {}
 
     def count(self, kind: Kind, seconds: float) -> None:
@@ -167,8 +174,8 @@ def _event_result(kind: Kind) -> str:
     if kind.status == 200:  # noqa: PLR2004 - the one status of an event that is in the log
         return "duplicate" if kind.outcome is Outcome.DUPLICATE else "accepted"
     if kind.outcome is Outcome.BEHIND:
-        return "refused_behind"
-    return _REFUSALS.get(kind.status, "failed")
+        return _BEHIND
+    return _REFUSALS.get(kind.status, _FAILED)
 
 
 FLUSH_AFTER_S: Final = 0.05

@@ -30,7 +30,7 @@ from clearhold.features.core.vocabulary import ProgramSource
 from clearhold.features.policy.bodies import policy_sha256
 from clearhold.flows.actions import outcomes
 from clearhold.flows.actions.outcomes import BankActions, DryRun, ExecutionOutcome, Result, Verdict
-from clearhold.flows.running.counts import counter, gauge
+from clearhold.flows.running.counts import counter, gauge, zeros
 from clearhold.flows.running.supervision import end
 from clearhold.store.clock import Clock
 from clearhold.store.control.registry import Registry, Versions
@@ -44,8 +44,8 @@ from clearhold.store.redis_log.reader import LogProgress
 
 class ActionCounts(Collector):
     def __init__(self) -> None:
-        self.executions: Counter[tuple[str, str]] = Counter()  # by type and result
-        self.requests: Counter[str] = Counter()  # to the bank, by verdict
+        self.executions: Counter[tuple[str, str]] = zeros(ActionType, Result)  # by type and result
+        self.requests: Counter[str] = zeros(Verdict)  # to the bank, by verdict
         self.unrecorded = 0
         self.waiting = 0
         self.unknown = 0

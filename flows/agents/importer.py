@@ -32,7 +32,7 @@ from clearhold.features.core.log_entry import EntryKind, shard_of
 from clearhold.features.core.rows.parties import AgentImportRow
 from clearhold.flows.agents.scan_client import ScanClient, ScanError
 from clearhold.flows.backfill.step_log import Settle
-from clearhold.flows.running.counts import Distribution, counter, gauge, histogram
+from clearhold.flows.running.counts import Distribution, counter, gauge, histogram, zeros
 from clearhold.store.clock import Clock
 from clearhold.store.redis_log.appender import LogAppender
 
@@ -127,10 +127,10 @@ IMPORT_SECONDS_BOUNDS: Final = (1, 5, 15, 60, 300, 900, 3_600)
 class ImportCounts(Collector):
     def __init__(self) -> None:
         self.running = 0
-        self.imports: Counter[str] = Counter()  # by their last stage
-        self.read: Counter[str] = Counter()  # items by kind
-        self.appended: Counter[str] = Counter()
-        self.skipped: Counter[str] = Counter()  # while reading, by reason
+        self.imports: Counter[str] = zeros((ImportStage.DONE, ImportStage.FAILED))
+        self.read: Counter[str] = zeros(_LISTS)  # items by kind
+        self.appended: Counter[str] = zeros(_LISTS)
+        self.skipped: Counter[str] = zeros((SkipReason.MALFORMED, SkipReason.TOO_LARGE, SkipReason.UNKNOWN_ASSET))
         self.seconds = Distribution(IMPORT_SECONDS_BOUNDS)
 
     def collect(self) -> Iterator[Metric]:

@@ -20,13 +20,13 @@ import structlog
 from prometheus_client.metrics_core import Metric
 from prometheus_client.registry import Collector
 
-from clearhold.features.core.entries.directory import DirectoryEntry, DirectoryResult, PartyKey
+from clearhold.features.core.entries.directory import DirectoryEntry, DirectoryKind, DirectoryResult, PartyKey
 from clearhold.features.core.errors import UnavailableError
 from clearhold.features.core.instants import DAY_US, SECOND_US
 from clearhold.features.core.log_entry import EntryKind, shard_of
 from clearhold.flows.directory.waiting import FirstSeen, TenantPace, WaitingParties
 from clearhold.flows.running.bank_http import BankAnswer, BankClient, FetchOutcome
-from clearhold.flows.running.counts import Distribution, counter, gauge, histogram
+from clearhold.flows.running.counts import Distribution, counter, gauge, histogram, zeros
 from clearhold.store.clock import Clock
 from clearhold.store.control.credentials import BankKeys
 from clearhold.store.duck.parties import DirectoryTable, DueParty
@@ -39,7 +39,8 @@ FETCH_SECONDS_BOUNDS: Final = (0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10)
 
 class DirectoryCounts(Collector):
     def __init__(self) -> None:
-        self.fetches: Counter[tuple[str, str]] = Counter()  # by kind and result
+        results = (*DirectoryResult, FetchOutcome.FAILED, FetchOutcome.LIMITED, FetchOutcome.REFUSED)
+        self.fetches: Counter[tuple[str, str]] = zeros(DirectoryKind, results)
         self.unrecorded = 0
         self.overflowed = 0
         self.seconds = Distribution(FETCH_SECONDS_BOUNDS)

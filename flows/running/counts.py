@@ -5,9 +5,9 @@ Each counter is changed by one thread, once per batch; readers take the value wi
 
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from itertools import accumulate
-from typing import Final
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import accumulate, product
+from typing import Any, Final
 
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily
 from prometheus_client.metrics_core import Metric
@@ -38,6 +38,11 @@ class Distribution:
 
 Values = float | None | Mapping[str, float] | Mapping[tuple[str, str], float]
 """A value or None, or a value for each label, or pair of labels. Another thread may write to it."""
+
+
+def zeros(*labels: Iterable[str]) -> Counter[Any]:
+    """Counts by one or two labels, from 0 for each value: a rule sees no increase of a series that begins above."""
+    return Counter(dict.fromkeys(labels[0] if len(labels) == 1 else product(*labels), 0))
 
 
 def counter(name: str, meaning: str, values: Values, *labels: str) -> Metric:

@@ -32,8 +32,9 @@ from clearhold.features.core.rows.events import PreflightRow, TransferRow, Webho
 from clearhold.features.core.rows.parties import KriSnapshotRow
 from clearhold.features.core.vocabulary import ProgramSource
 from clearhold.features.webhooks import row_events
+from clearhold.features.webhooks.delivery import AttemptError, DeliveryStatus
 from clearhold.features.webhooks.payloads import MAX_BODY_BYTES, EventType, WebhookEvent
-from clearhold.flows.running.counts import counter, gauge
+from clearhold.flows.running.counts import counter, gauge, zeros
 from clearhold.store.clock import Clock
 from clearhold.store.control.tenancy import Tenancy
 from clearhold.store.control.webhooks import Enabled, Endpoint
@@ -44,13 +45,13 @@ class WebhookCounts:
     """The committer's thread changes ``events_lost``, the event loop all others."""
 
     def __init__(self) -> None:
-        self.attempts: Counter[str] = Counter()  # by result: delivered, or an AttemptError
+        self.attempts: Counter[str] = zeros((DeliveryStatus.DELIVERED, *AttemptError))
         self.events_lost = 0
         self.waiting = 0
         self.in_flight = 0
         self.due_since: int | None = None  # when the oldest due delivery became due, or None
         self.exhausted = 0
-        self.disabled: Counter[str] = Counter()  # endpoints, by reason
+        self.disabled: Counter[str] = zeros(("gone", "nothing_accepted"))  # endpoints, by reason
 
 
 class WebhookCollector(Collector):

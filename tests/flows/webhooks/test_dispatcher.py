@@ -119,7 +119,7 @@ def test_given_nothing_accepted_for_five_days_when_another_attempt_fails_then_th
         bank.clock.at += 2 * MINUTE_US + SPREAD_US
         await bank.idle()
         assert not bank.endpoint(endpoint.id).enabled
-        assert bank.dispatcher.counts.disabled == {"nothing_accepted": 1}
+        assert bank.dispatcher.counts.disabled == {"gone": 0, "nothing_accepted": 1}
 
     played(tmp_path, story)
 
