@@ -26,10 +26,11 @@ from clearhold.features.core.instants import format_instant
 from clearhold.features.core.log_entry import LogEntry
 from clearhold.store.clock import Clock
 from clearhold.store.data_dir import (
+    ADMIN_TOKEN,
     LAYOUT,
     MASTER_KEY,
+    RESTORING,
     DataDir,
-    DataDirInUseError,
     read_layout,
     read_master_key,
     write_layout,
@@ -95,11 +96,11 @@ class Backup:
         self._source, self._reader, self._clock = source, reader, clock
         self._folder = folder.expanduser().absolute()
 
-    def take(self, *, with_master_key: bool, on_progress: Callable[[str], None]) -> Manifest:
+    def take(self, *, with_secrets: bool, on_progress: Callable[[str], None]) -> Manifest:
         """Copy everything; ``on_progress`` gets the name of each step."""
         self._check_place()
         self._check_log()
-        self._copy_keys(with_master_key=with_master_key)
+        self._copy_keys(with_secrets=with_secrets)
         for name in (CHECKPOINTS, f"*{SUFFIX}"):
             self._copy_record(name)
         segments = LogSegments(self._folder / "lake")
@@ -141,11 +142,12 @@ class Backup:
                 return
         raise StartupError(f"The log of {self._source.path} has a hole: {sentence_of(holes)}.")
 
-    def _copy_keys(self, *, with_master_key: bool) -> None:
-        for name in (LAYOUT, "admin.token", "signing-keys.json", f"lake/{LOSSES}"):
+    def _copy_keys(self, *, with_secrets: bool) -> None:
+        """The signing keys are sealed by the master key; that and the admin token are in the clear."""
+        for name in (LAYOUT, "signing-keys.json", f"lake/{LOSSES}", *((ADMIN_TOKEN,) if with_secrets else ())):
             if (self._source.path / name).exists():
                 _copy_file(self._source.path / name, self._folder / name)
-        if with_master_key:
+        if with_secrets:
             _copy_file(self._source.master_key_path, self._folder / MASTER_KEY)
 
     def _copy_record(self, pattern: str) -> None:
@@ -175,11 +177,10 @@ class Backup:
 
 @contextmanager
 def unpacked(backup: Path, data: Path, *, master_key: Path | None, is_elsewhere: bool) -> Iterator[Manifest]:
-    """Check backup and key, then copy the files; a later failure empties the folder again, unless another process has
-    taken it meanwhile.
+    """Check backup and key, then copy the files; a later failure empties the folder again. Until the block has ended a
+    marker is there, with which no service starts: it outlives a process that was killed.
 
-    The layout comes last, so that an interrupted copy is no directory. ``is_elsewhere`` for a master key outside of
-    the directory.
+    ``is_elsewhere`` for a master key outside of the directory.
     """
     manifest, layout = checked_manifest(backup), read_layout(backup)
     if data.exists() and any(data.iterdir()):
@@ -189,7 +190,10 @@ def unpacked(backup: Path, data: Path, *, master_key: Path | None, is_elsewhere:
     elif MASTER_KEY not in manifest.files and not is_elsewhere:
         raise StartupError(f"{backup} was taken without {MASTER_KEY}: name your copy of it with --master-key.")
     data.mkdir(mode=0o700, parents=True, exist_ok=True)
+    marker = data / RESTORING
     try:
+        with durable_file(marker):
+            pass
         for name in manifest.files:
             if name != LAYOUT:
                 _copy_file(backup / name, data / name)
@@ -197,10 +201,9 @@ def unpacked(backup: Path, data: Path, *, master_key: Path | None, is_elsewhere:
             _copy_file(master_key, data / MASTER_KEY)
         write_layout(data, msgspec.structs.replace(layout, log_id=new_id()))
         yield manifest
-    except DataDirInUseError:
-        raise  # another process was faster and uses the folder
+        marker.unlink()
     except BaseException:
-        for each in data.iterdir():
+        for each in sorted(data.iterdir(), key=lambda each: each == marker):  # the marker goes last
             shutil.rmtree(each) if each.is_dir() else each.unlink()
         raise
 

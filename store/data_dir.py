@@ -23,12 +23,16 @@ MAX_SHARDS: Final = 1_024
 LAYOUT_VERSION: Final = 2
 LAYOUT: Final = "layout.json"
 MASTER_KEY: Final = "master.key"
+ADMIN_TOKEN: Final = "admin.token"  # noqa: S105 - the name of its file
+RESTORING: Final = "restore.unfinished"
+"""Is in a directory that a restore has not finished."""
+
 _DIR_MODE: Final = 0o700
 _FILE_MODE: Final = 0o600
 _UMASK: Final = 0o077
 # Allowed in a directory before its layout: leftovers of a crash, keys that were put there first, a fresh volume.
 _BESIDE_NO_LAYOUT: Final = frozenset(
-    {"lock", f"{LAYOUT}{UNFINISHED}", MASTER_KEY, f"{MASTER_KEY}{UNFINISHED}", "admin.token", "lost+found"}
+    {"lock", f"{LAYOUT}{UNFINISHED}", MASTER_KEY, f"{MASTER_KEY}{UNFINISHED}", ADMIN_TOKEN, "lost+found"}
 )
 
 
@@ -68,7 +72,7 @@ class DataDir:
         self.snapshots_dir = path / "checkpoints"
         self.lake_dir = path / "lake"
         self.record_dir = path / "record"
-        self.admin_token_path = path / "admin.token"
+        self.admin_token_path = path / ADMIN_TOKEN
         self.master_key_path = master_key_path
         self.signing_keys_path = path / "signing-keys.json"
         self._master_key_sha256 = layout.master_key_sha256
@@ -77,7 +81,9 @@ class DataDir:
             folder.mkdir(mode=_DIR_MODE, exist_ok=True)
 
     @classmethod
-    def open(cls, path: Path, *, shards: int = DEFAULT_SHARDS, master_key: Path | None = None) -> Self:
+    def open(
+        cls, path: Path, *, shards: int = DEFAULT_SHARDS, master_key: Path | None = None, is_restoring: bool = False
+    ) -> Self:
         """Lock the directory, creating it if needed; ``shards`` applies only to a new one.
 
         ``master_key`` is the path of the master key outside of the directory. From then on, files of this process and
@@ -88,7 +94,7 @@ class DataDir:
         master_key_path = path / MASTER_KEY if master_key is None else master_key.expanduser().absolute()
         try:
             path.mkdir(mode=_DIR_MODE, parents=True, exist_ok=True)
-            _check_is_ours(path)
+            _check_is_ours(path, is_restoring=is_restoring)
             path.chmod(_DIR_MODE)
             lock = _take_lock(path)
         except OSError as error:
@@ -140,9 +146,11 @@ class DataDir:
         self.close()
 
 
-def _check_is_ours(path: Path) -> None:
-    """Refuse a folder with other contents, and a data directory without its layout."""
+def _check_is_ours(path: Path, *, is_restoring: bool) -> None:
+    """Refuse a folder with other contents, and a data directory without its layout or half restored."""
     names = {each.name for each in path.iterdir()}
+    if RESTORING in names and not is_restoring:
+        raise StartupError(f"A restore into {path} runs, or was interrupted: empty the folder, and restore again.")
     if LAYOUT in names or names <= _BESIDE_NO_LAYOUT:
         return
     if "clearhold.duckdb" in names or "lake" in names:

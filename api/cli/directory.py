@@ -8,6 +8,7 @@ Exit codes  0 done, or everything agrees; 1 of a check: something does not agree
             was changed
 """
 
+import signal
 import time
 from pathlib import Path
 from typing import Annotated, Final
@@ -15,6 +16,7 @@ from typing import Annotated, Final
 import typer
 
 from clearhold.api.cli.options import AcceptLoss, AnyData, StoppedData, check_data_dir, fail
+from clearhold.store.data_dir import ADMIN_TOKEN
 
 EXIT_BROKEN: Final = 1
 SHOWN_PROBLEMS: Final = 20
@@ -23,27 +25,24 @@ SHOWN_PROBLEMS: Final = 20
 def backup(
     data: AnyData,
     to: Annotated[Path, typer.Option(help="Folder for the backup: new or empty.", file_okay=False)],
-    with_master_key: Annotated[  # noqa: FBT002 - a flag
+    with_secrets: Annotated[  # noqa: FBT002 - a flag
         bool,
-        typer.Option(
-            "--with-master-key/--without-master-key",
-            help="Include the master key, which opens every secret in the backup.",
-        ),
-    ] = True,
+        typer.Option("--with-secrets", help="Include the master key, which opens everything, and the admin token."),
+    ] = False,
 ) -> None:
     from clearhold.api.cli.upkeep import FAILURES, backed_up
 
     check_data_dir(data)
     began = time.perf_counter()
     try:
-        manifest = backed_up(data, to, with_master_key=with_master_key)
+        manifest = backed_up(data, to, with_secrets=with_secrets)
     except FAILURES as error:
         fail(str(error))
     typer.echo(
         f"{manifest.entries:,} entries, {len(manifest.files):,} files, {time.perf_counter() - began:.1f} s: {to}"
     )
-    if not with_master_key:
-        typer.echo("The master key is not in it; without a copy of it the backup cannot be restored.")
+    if not with_secrets:
+        typer.echo("Without the master key and the admin token: keep a copy of the key, or it cannot be restored.")
 
 
 def restore(
@@ -56,6 +55,7 @@ def restore(
 ) -> None:
     from clearhold.api.cli.upkeep import FAILURES, restored
 
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # the folder is emptied
     began = time.perf_counter()
     try:
         manifest, rebuilt = restored(backup_folder, data, master_key)
@@ -65,6 +65,8 @@ def restore(
         f"{rebuilt.entries:,} entries applied, {rebuilt.links:,} links placed, {time.perf_counter() - began:.1f} s: "
         f"{data} as of {manifest.taken_at}"
     )
+    if ADMIN_TOKEN not in manifest.files:
+        typer.echo(f"The backup has no admin token: without CLEARHOLD_ADMIN_TOKEN a start makes {data / ADMIN_TOKEN}.")
 
 
 def rebuild(

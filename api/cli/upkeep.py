@@ -29,7 +29,7 @@ from clearhold.store.redis_log.reader import LogReader
 FAILURES: Final = (StartupError, DamagedSegmentError, ConnectionError, OSError)
 
 
-def backed_up(data: Path, to: Path, *, with_master_key: bool) -> Manifest:
+def backed_up(data: Path, to: Path, *, with_secrets: bool) -> Manifest:
     """Back up a directory into a new folder."""
     master_key, redis_url = setting("master_key_file", os.environ), setting("redis_url", os.environ)
     target: str | Path
@@ -46,7 +46,7 @@ def backed_up(data: Path, to: Path, *, with_master_key: bool) -> Manifest:
         reader = LogReader(client, range(data_dir.shards))
         with Console(stderr=True).status("copying") as status:
             return Backup(data_dir, reader, to, clock=SystemClock()).take(
-                with_master_key=with_master_key, on_progress=lambda part: status.update(f"copying {part}")
+                with_secrets=with_secrets, on_progress=lambda part: status.update(f"copying {part}")
             )
 
 
@@ -58,22 +58,16 @@ def restored(backup: Path, data: Path, master_key: Path | None) -> tuple[Manifes
         with closing(connect_sync(redis_url)) as client:
             check_external(client)
             require_empty(client)
-    with (
-        unpacked(backup, folder, master_key=master_key, is_elsewhere=elsewhere is not None) as manifest,
-        DataDir.open(folder, master_key=elsewhere) as data_dir,
-    ):
-        return manifest, rebuilt_in(data_dir, accept_loss=True)  # Redis is empty, and the lake has all of it.
+    with unpacked(backup, folder, master_key=master_key, is_elsewhere=elsewhere is not None) as manifest:
+        # Redis is empty, and the lake has all of it.
+        return manifest, rebuilt(folder, accept_loss=True, is_restoring=True)
 
 
-def rebuilt(data: Path, *, accept_loss: bool) -> Rebuilt:
-    with DataDir.open(data, master_key=setting("master_key_file", os.environ)) as data_dir:
-        return rebuilt_in(data_dir, accept_loss=accept_loss)
-
-
-def rebuilt_in(data_dir: DataDir, *, accept_loss: bool) -> Rebuilt:
-    """Join the log of an open directory, then rebuild its database."""
-    clock, screen = SystemClock(), Console(stderr=True)
+def rebuilt(data: Path, *, accept_loss: bool, is_restoring: bool = False) -> Rebuilt:
+    """Join the log of a directory, then rebuild its database."""
+    clock, screen, master_key = SystemClock(), Console(stderr=True), setting("master_key_file", os.environ)
     with ExitStack() as opened:
+        data_dir = opened.enter_context(DataDir.open(data, master_key=master_key, is_restoring=is_restoring))
         target = redis_target(setting("redis_url", os.environ), data_dir, opened)
         segments = LogSegments(data_dir.lake_dir)
         joining = Joining(data_dir, target, segments, clock=clock, accept_loss=accept_loss)

@@ -1,6 +1,7 @@
 """A backup of a service that writes is restored, verifies, and goes on."""
 
 import os
+import signal
 import subprocess
 import sys
 import threading
@@ -9,7 +10,7 @@ from contextlib import closing, contextmanager
 from fractions import Fraction
 from itertools import count
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import duckdb
 import msgspec
@@ -17,10 +18,11 @@ import pytest
 
 from clearhold.store.backup import Backup, unpacked
 from clearhold.store.clock import SystemClock
-from clearhold.store.data_dir import LAYOUT, DataDir, DataDirInUseError
+from clearhold.store.data_dir import DataDir
 from clearhold.store.lake.log_segments import LogSegments, Segmenter
 from clearhold.store.redis_log.connect import EmbeddedRedis, connect_sync
 from clearhold.store.redis_log.reader import LogReader
+from tests.api.cli.test_mixed_up import refusal
 from tests.support.alerting import outgoing
 from tests.support.lake import SHARDS, move_into_segments
 from tests.support.redis_process import redis_of_its_own
@@ -103,7 +105,7 @@ def test_given_a_service_that_writes_when_backed_up_and_restored_then_all_verifi
     with RunningService(bank.data, *ALONE) as service, writing(bank, service) as acknowledged:
         eventually(lambda: len(acknowledged) >= WRITTEN_MEANWHILE)
         before = list(acknowledged)
-        taken = run("backup", "--data", bank.data, "--to", tmp_path / "backup")
+        taken = run("backup", "--data", bank.data, "--to", tmp_path / "backup", "--with-secrets")
         eventually(lambda: len(acknowledged) > len(before) + 10)  # it went on, and was not in the way
     assert taken.returncode == 0, taken.stderr
 
@@ -142,7 +144,7 @@ def test_given_entries_that_move_into_segments_while_they_are_copied_then_each_i
                 for shard in range(SHARDS)
             ]
             Backup(data_dir, Moving(client, bank.data), tmp_path / "backup", clock=SystemClock()).take(
-                with_master_key=True, on_progress=lambda _: None
+                with_secrets=True, on_progress=lambda _: None
             )
             assert not any(plain.range(shard, 0, plain.tail(shard), count=1) for shard in range(SHARDS))
     finally:
@@ -194,7 +196,7 @@ def test_given_a_backup_that_was_changed_or_cut_when_restored_then_it_is_refused
 def test_given_a_redis_with_something_in_it_when_restored_beside_it_then_nothing_is_written_until_it_is_empty(
     bank: Bank, tmp_path: Path
 ) -> None:
-    assert run("backup", "--data", bank.data, "--to", tmp_path / "backup").returncode == 0
+    assert run("backup", "--data", bank.data, "--to", tmp_path / "backup", "--with-secrets").returncode == 0
     restored = tmp_path / "restored"
     with redis_of_its_own(tmp_path / "redis"), closing(connect_sync(tmp_path / "redis" / "redis.sock")) as client:
         variable = {"CLEARHOLD_REDIS_URL": f"unix://{tmp_path / 'redis' / 'redis.sock'}"}
@@ -211,7 +213,7 @@ def test_given_a_redis_with_something_in_it_when_restored_beside_it_then_nothing
 
 
 def test_given_a_restore_that_fails_when_it_ends_then_the_folder_is_empty_again(bank: Bank, tmp_path: Path) -> None:
-    assert run("backup", "--data", bank.data, "--to", tmp_path / "backup").returncode == 0
+    assert run("backup", "--data", bank.data, "--to", tmp_path / "backup", "--with-secrets").returncode == 0
     restored = tmp_path / "restored"
 
     unpacking = unpacked(tmp_path / "backup", restored, master_key=None, is_elsewhere=False)
@@ -223,24 +225,79 @@ def test_given_a_restore_that_fails_when_it_ends_then_the_folder_is_empty_again(
     assert run("restore", tmp_path / "backup", "--data", restored).returncode == 0
 
 
-def test_given_a_service_that_takes_the_folder_before_the_restore_does_when_it_fails_then_its_files_stay(
-    bank: Bank, tmp_path: Path
+STALLED: Final = """
+import time
+from clearhold.api.cli import upkeep
+from clearhold.store import backup
+
+def stall(*_, **__):
+    print("stalled", flush=True)
+    time.sleep(600)
+
+copy, copied = backup._copy_file, []
+
+def copy_some(source, target):
+    copy(source, target)
+    copied.append(target)
+    if len(copied) == 3:
+        stall()
+
+{patch}
+from clearhold.api.cli.start import main; main()
+"""
+PATCHES: Final = {"copying": "backup._copy_file = copy_some", "rebuilding": "upkeep.rebuild_database = stall"}
+
+
+@contextmanager
+def stalled_restore(backup: Path, data: Path, patch: str) -> Iterator[subprocess.Popen[str]]:
+    command = [sys.executable, "-c", STALLED.format(patch=PATCHES[patch]), "restore", str(backup), "--data", str(data)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "stalled\n"
+        try:
+            yield process
+        finally:
+            process.kill()
+
+
+@pytest.mark.parametrize("patch", PATCHES)
+def test_given_a_restore_that_is_interrupted_when_it_ends_then_the_folder_is_empty(
+    bank: Bank, tmp_path: Path, patch: str
 ) -> None:
-    """As one that a supervisor starts again and again does as soon as there is a layout."""
+    assert run("backup", "--data", bank.data, "--to", tmp_path / "backup", "--with-secrets").returncode == 0
     restored = tmp_path / "restored"
-    assert run("backup", "--data", bank.data, "--to", tmp_path / "backup").returncode == 0
-    unpacking = unpacked(tmp_path / "backup", restored, master_key=None, is_elsewhere=False)
 
-    with pytest.raises(DataDirInUseError), unpacking, DataDir.open(restored), DataDir.open(restored):
-        pass
+    with stalled_restore(tmp_path / "backup", restored, patch) as process:
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(60) != 0
 
-    assert (restored / LAYOUT).is_file()
+    assert list(restored.iterdir()) == []
 
 
-def test_given_a_backup_without_the_master_key_when_restored_then_a_copy_of_it_is_needed(
+@pytest.mark.parametrize("patch", PATCHES)
+def test_given_a_restore_that_runs_or_was_killed_when_anything_is_started_on_its_folder_then_it_is_refused(
+    bank: Bank, tmp_path: Path, patch: str
+) -> None:
+    """As a supervisor does that starts the service again and again."""
+    assert run("backup", "--data", bank.data, "--to", tmp_path / "backup", "--with-secrets").returncode == 0
+    restored = tmp_path / "restored"
+    sentence = f"A restore into {restored} runs, or was interrupted: empty the folder, and restore again."
+
+    with stalled_restore(tmp_path / "backup", restored, patch) as process:
+        assert refusal(restored) == sentence
+        process.kill()
+        process.wait(60)
+        assert refusal(restored) == sentence
+    if patch == "rebuilding":
+        assert sentence in run("check", "--data", restored).stderr
+    assert "is not empty" in run("restore", tmp_path / "backup", "--data", restored).stderr
+
+
+def test_given_a_backup_when_restored_then_a_copy_of_the_master_key_is_needed_and_the_admin_token_is_a_new_one(
     bank: Bank, tmp_path: Path
 ) -> None:
-    taken = run("backup", "--data", bank.data, "--to", tmp_path / "backup", "--without-master-key")
+    (bank.data / "admin.token").write_text("adm_ofTheOriginal0123456789\n")
+    taken = run("backup", "--data", bank.data, "--to", tmp_path / "backup")
     without = run("restore", tmp_path / "backup", "--data", tmp_path / "restored")
     nowhere = run("restore", tmp_path / "backup", "--data", tmp_path / "restored", "--master-key", tmp_path / "nothing")
     (tmp_path / "another").write_bytes(bytes(32))
@@ -252,7 +309,25 @@ def test_given_a_backup_without_the_master_key_when_restored_then_a_copy_of_it_i
     assert "--master-key" in nowhere.stderr
     assert (wrong.returncode, "another is not the key that" in wrong.stderr) == (2, True), wrong.stderr
     assert "was taken without master.key" in without.stderr
+    assert "Without the master key and the admin token" in taken.stdout
+    assert "The backup has no admin token" in made.stdout
+    in_backup = [path.name for path in (tmp_path / "backup").rglob("*")]
+    assert not {"master.key", "admin.token"} & set(in_backup)
+    assert not (tmp_path / "restored" / "admin.token").exists()
     old, new = (msgspec.json.decode((each / "layout.json").read_bytes()) for each in (bank.data, tmp_path / "restored"))
     assert old["logId"] != new["logId"]
     with RunningService(tmp_path / "restored", *ALONE) as service:
         assert len(bank.get(service, "/api/transfers?limit=100")["data"]) == TRANSFERS
+
+
+def test_given_a_backup_with_secrets_then_they_are_in_it_and_it_is_restored_with_them(
+    bank: Bank, tmp_path: Path
+) -> None:
+    (bank.data / "admin.token").write_text("adm_ofTheOriginal0123456789\n")
+    taken = run("backup", "--data", bank.data, "--to", tmp_path / "backup", "--with-secrets")
+    made = run("restore", tmp_path / "backup", "--data", tmp_path / "restored")
+
+    assert (taken.returncode, made.returncode) == (0, 0), made.stderr
+    assert "admin token" not in taken.stdout + made.stdout
+    for name in ("master.key", "admin.token"):
+        assert (tmp_path / "restored" / name).read_bytes() == (bank.data / name).read_bytes()
