@@ -5,18 +5,20 @@ only the first rows, with control characters escaped; the other formats have all
 on several lines, up to a semicolon.
 
 It runs at low priority: ``clearhold sql`` runs this module as a separate process, which steps aside once it is loaded,
-and a query takes half of the cores by default. While an answer takes long, standard error says so.
+and a query takes half of the cores by default. While an answer takes long, standard error says so, and when it ends.
 
-Exit codes  0 every query was answered; 1 one was not, with the reason; 2 there is nothing to query
+Exit codes  0 every query was answered; 1 one was not, with the reason; 2 there is nothing to query; 143 ended after
+            ``--within``
 """
 
 import csv
 import os
 import readline
+import signal
 import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager, suppress
+from contextlib import closing, contextmanager, nullcontext, suppress
 from datetime import datetime
 from decimal import Decimal
 from enum import StrEnum
@@ -30,8 +32,9 @@ import msgspec
 import typer
 from rich.console import Console
 from rich.table import Table
+from typer.main import get_command
 
-from clearhold.api.cli.options import AnyData, fail
+from clearhold.api.cli.options import AnyData, fail, note
 from clearhold.flows.running.own_python import import_environment, loaded, module_command
 from clearhold.store.data_dir import LAYOUT
 from clearhold.store.scheduling import run_aside, step_aside
@@ -43,6 +46,7 @@ EXIT_FAILED: Final = 1
 MOST_THREADS: Final = 1_024
 SLOW_S: Final = 3.0
 SAID_AGAIN_S: Final = 30.0
+WITHIN_S: Final = 600
 MOST_SHOWN: Final = 500
 PLAIN_WIDTH: Final = 400
 _NUMBERS: Final = ("INT", "DOUBLE", "FLOAT", "DECIMAL", "NUMBER")
@@ -212,6 +216,9 @@ def sql(
         int | None,
         typer.Option(help="Cores that a query takes at once. Default: half of them.", min=1, max=MOST_THREADS),
     ] = None,
+    within: Annotated[  # noqa: ARG001 - read by run_sql_aside, beside the process that may get no core
+        int, typer.Option(help="Seconds after which it ends without an answer; a prompt does not.", min=1)
+    ] = WITHIN_S,
 ) -> None:
     from clearhold.store.analysts.session import AnalystSession, NoLakeError, QueryError
 
@@ -231,9 +238,8 @@ def sql(
             return
         try:
             text = _text_of(query, file)
-            with _said_when_slow():
-                for answer in session.answers(text):
-                    write_answer(answer, form)
+            for answer in session.answers(text):
+                write_answer(answer, form)
         except UnicodeDecodeError:
             fail("The queries are not text in UTF-8.")
         except QueryError as error:
@@ -247,34 +253,47 @@ def _text_of(query: str | None, file: Path | None) -> str:
 
 
 @contextmanager
-def _said_when_slow() -> Iterator[None]:
-    """Says on standard error that the queries are running, and why it can take long."""
+def _watched(within_s: int) -> Iterator[None]:
+    """Says on standard error that the queries are running, and why it can take long; ends this process in the end."""
     began, is_over = time.monotonic(), Event()
 
-    def say() -> None:
+    def watch() -> None:
         pause_s = SLOW_S
-        while not is_over.wait(pause_s):
-            pause_s = SAID_AGAIN_S
-            seconds = time.monotonic() - began
-            typer.echo(f"Running for {seconds:.0f} s, on cores that no other process uses. Ctrl+C ends it.", err=True)
+        while not is_over.wait(min(pause_s, max(0.0, began + within_s - time.monotonic()))):
+            pause_s, seconds = SAID_AGAIN_S, time.monotonic() - began
+            if seconds >= within_s:
+                note(f"Ended after {within_s} s without an answer. A larger --within waits longer.")
+                os.kill(os.getpid(), signal.SIGTERM)
+                return
+            note(f"Running for {seconds:.0f} s of {within_s}, on cores that no other process uses. Ctrl+C ends it.")
 
-    Thread(target=say, daemon=True).start()
+    Thread(target=watch, daemon=True).start()
     try:
         yield
     finally:
         is_over.set()
 
 
+def _alone() -> typer.Typer:
+    alone = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
+    alone.command()(sql)
+    return alone
+
+
 def run_sql_aside(arguments: Sequence[str]) -> int:
-    """``clearhold sql`` with these arguments, as a process of low priority; its exit code."""
+    """``clearhold sql`` with these arguments, as a process of low priority; its exit code.
+
+    A process that gets no core says nothing, so this one speaks for it.
+    """
+    words = get_command(_alone()).make_context("sql", [*arguments], resilient_parsing=True).params
+    is_prompt = words.get("query") is None and words.get("file") is None and sys.stdin.isatty()
     command = [*module_command(__name__), *arguments]
-    return run_aside(command, environment=os.environ | import_environment(), steps_aside=False)
+    with nullcontext() if is_prompt else _watched(words.get("within") or WITHIN_S):
+        return run_aside(command, environment=os.environ | import_environment(), steps_aside=False)
 
 
 def main() -> None:
     """``clearhold sql`` alone, in the process of low priority."""
     loaded(SESSION)
     step_aside()
-    alone = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
-    alone.command()(sql)
-    alone(sys.argv[2:], prog_name="clearhold sql")  # after the name of this module
+    _alone()(sys.argv[2:], prog_name="clearhold sql")  # after the name of this module

@@ -4,6 +4,8 @@ import contextlib
 import csv
 import os
 import pty
+import shutil
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -263,21 +265,63 @@ def test_given_the_command_when_it_waits_for_a_query_then_every_thread_of_it_is_
 
 
 def test_given_a_query_that_takes_long_when_it_runs_then_standard_error_says_so_and_the_answer_is_whole(
-    data: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    data: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     long = "SELECT count(*) AS n FROM range(20_000_000) numbers(n) WHERE hash(n) = 0"
-    monkeypatch.setattr(sql_command, "SLOW_S", 0.01)
-
-    sql_command.sql(data=data, query=long, form=Format.CSV)
-    slow = capsys.readouterr()
-    monkeypatch.setattr(sql_command, "SLOW_S", 3_600.0)
-    sql_command.sql(data=data, query=long, form=Format.CSV)
-    quick = capsys.readouterr()
+    words, written = ["--data", str(data), long, "--format", "csv"], []
+    for slow_s in (0.01, 3_600.0):
+        monkeypatch.setattr(sql_command, "SLOW_S", slow_s)
+        assert sql_command.run_sql_aside(words) == 0
+        written.append(capfd.readouterr())
+    slow, quick = written
 
     assert slow.out == quick.out
     assert slow.out.startswith("n\n")
-    assert "on cores that no other process uses" in slow.err
+    assert "of 600, on cores that no other process uses" in slow.err
     assert quick.err == ""
+
+
+def test_given_a_query_without_an_end_when_its_time_is_over_then_it_ends_and_says_so(
+    data: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    endless = "SELECT count(*) AS n FROM range(1_000_000_000_000) numbers(n) WHERE hash(n) = 0"
+
+    assert sql_command.run_sql_aside(["--data", str(data), "--within", "1", endless]) == 128 + signal.SIGTERM
+
+    ended = capfd.readouterr()
+    assert (ended.out, ended.err) == ("", "Ended after 1 s without an answer. A larger --within waits longer.\n")
+
+
+HOLDS: Final = "import duckdb, sys; held = duckdb.connect(sys.argv[1]); print(1, flush=True); sys.stdin.read()"
+
+
+@pytest.fixture
+def locked(data: Path, tmp_path: Path) -> Iterator[tuple[Path, subprocess.Popen[bytes]]]:
+    """A copy of the lake whose file another program writes to, as it may by mistake."""
+    file = Path(shutil.copytree(data, tmp_path / "locked")) / "lake" / "analyst.duckdb"
+    file.chmod(0o600)
+    with subprocess.Popen(
+        [sys.executable, "-c", HOLDS, str(file)], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as holder:
+        assert holder.stdout is not None
+        holder.stdout.readline()
+        yield tmp_path / "locked", holder
+        holder.kill()
+
+
+def test_given_a_lock_when_the_lake_is_queried_then_it_says_who_has_it_and_ends_at_once(
+    locked: tuple[Path, subprocess.Popen[bytes]],
+) -> None:
+    folder, holder = locked
+
+    refused = sql(folder, "SELECT 1 AS n")
+    holder.communicate()  # it ends at the end of its input
+    answered = sql(folder, "SELECT 1 AS n", "--format", "csv")
+
+    assert (refused.exit_code, refused.stdout) == (2, "")
+    assert "Could not set lock" in refused.stderr
+    assert f"PID {holder.pid}" in refused.stderr
+    assert (answered.exit_code, answered.stdout) == (0, "n\n1\n")
 
 
 def test_given_columns_of_one_name_when_they_are_written_as_json_then_none_is_lost(data: Path) -> None:
