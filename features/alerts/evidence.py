@@ -6,7 +6,7 @@ Unit    cents are strings of digits, instants are texts; it holds ids and never 
 from collections.abc import Callable, Mapping
 from functools import lru_cache
 from operator import attrgetter
-from typing import Any, Final, TypeVar
+from typing import Any, Final, NamedTuple, TypeVar
 
 import msgspec
 
@@ -26,12 +26,14 @@ from clearhold.features.core.canonical import json_text
 from clearhold.features.core.instants import format_instant
 from clearhold.features.core.money import USD, money_in
 from clearhold.features.core.vocabulary import SubjectType
-from clearhold.features.detectors.detector import DetectionContext, Finding, SupportingTransfers
-from clearhold.features.detectors.supporting import FOLLOW_MONEY, actor_ids_of
+from clearhold.features.detectors.detector import DetectionContext, Finding
+from clearhold.features.detectors.places import SupportingTransfers
+from clearhold.features.detectors.supporting import FOLLOW_MONEY
 from clearhold.features.policy.in_force import InForce
 from clearhold.features.policy.routing import RouteReason, Routing
 from clearhold.features.state.alert_book import key_of_subject
 from clearhold.features.state.alert_state import AlertState
+from clearhold.features.state.transfer_table import ACTOR
 
 _IN_CENTS: Final = frozenset(feature.column for feature in FEATURES if feature.unit.startswith("cents"))
 ALWAYS_SHOWN: Final = (
@@ -52,7 +54,28 @@ _ENCODED: Final = {field.name: field.encode_name for field in msgspec.structs.fi
 
 Refreshable = TypeVar("Refreshable", Evidence, ProgramEvidence)
 
-lasting_of: Final = msgspec.json.Decoder(LastingEvidence).decode
+lasting_of: Final = msgspec.json.Decoder(LastingEvidence, strict=False).decode
+
+
+class FindingFacts(NamedTuple):
+    """The facts behind a finding that later entries change."""
+
+    offsets: tuple[int, ...]  # of the transfers that it rests on
+    actors: tuple[int, ...]
+    total: int
+    counterparty_id: str | None
+    path: MoneyPath | None
+
+
+def facts_of(context: DetectionContext, finding: Finding, resting: SupportingTransfers) -> FindingFacts:
+    transfers, party = context.program.transfers, context.counterparty
+    return FindingFacts(
+        transfers.raw_offsets(resting.rows),
+        tuple(transfers.column(resting.rows, ACTOR).tolist()),
+        resting.total,
+        None if party is None or party.unlisted else party.id,
+        _path(context, finding),
+    )
 
 
 def evidence_of(
@@ -61,11 +84,12 @@ def evidence_of(
     alert: AlertState,
     routing: Routing,
     policies: InForce,
-    resting: SupportingTransfers,
+    facts: FindingFacts,
 ) -> Evidence:
-    """The evidence of an alert with this finding, which rests on ``resting``, as its newest."""
+    """The evidence of an alert with this finding as its newest."""
+    program, actors = context.program, dict.fromkeys(facts.actors)
     assessment, score = context.assessment, context.assessment.score
-    actor, party = context.landed.parties
+    actor = context.actor
     own_reasons = {reason.id for reason in finding.reasons}
     transfer = context.transfer
     return Evidence(
@@ -77,15 +101,15 @@ def evidence_of(
         reasons=finding.reasons,
         score_reasons=() if alert.subject_type is SubjectType.PROGRAM else score.reasons,
         amount_cents=str(transfer.record.amount),
-        currency=context.program.strings.text(transfer.record.currency) or USD,
-        rests_on=tuple(map(str, context.program.transfers.raw_offsets(resting.rows))),
-        rests_on_count=resting.total,
-        actor_ids=actor_ids_of(context, resting),
+        currency=program.strings.text(transfer.record.currency) or USD,
+        rests_on=tuple(map(str, facts.offsets)),
+        rests_on_count=facts.total,
+        actor_ids=tuple(program.actors[actor].id for actor in actors if actor >= 0),
         other_signals=tuple(sorted({reason.signal for reason in context.fired if reason.id not in own_reasons})),
         earlier_alerts=_earlier_alert_count(context, finding, alert),
         entity_id=None if actor is None or actor.is_account else actor.id,
         account_id=transfer.account_id(),
-        counterparty_id=None if party is None or party.unlisted else party.id,
+        counterparty_id=facts.counterparty_id,
         score=score.value,
         band=score.band.value,
         confidence=score.confidence,
@@ -96,7 +120,7 @@ def evidence_of(
         feature_version=FEATURE_VERSION,
         policy_version=policies.policy.version,
         clock_version=policies.clock_version,
-        path=_path(context, finding),
+        path=facts.path,
         rule=msgspec.UNSET if finding.rule is None else rule_evidence(finding.rule, context.vector),
         **totals_of(alert),
     )
@@ -196,10 +220,10 @@ def _path(context: DetectionContext, finding: Finding) -> MoneyPath | None:
     assessment = context.assessment
     if finding.detector.id not in FOLLOW_MONEY or not (assessment.layering or assessment.round_trip):
         return None
-    offset_of = context.program.transfers.raw_offset
+    offsets_of = context.program.transfers.raw_offsets
     return MoneyPath(
-        layering_hops=tuple(str(offset_of(row)) for row in assessment.layering),
-        round_trip=tuple(str(offset_of(row)) for row in assessment.round_trip),
+        layering_hops=tuple(map(str, offsets_of(assessment.layering))),
+        round_trip=tuple(map(str, offsets_of(assessment.round_trip))),
     )
 
 

@@ -213,4 +213,4 @@ class LastingEvidence(msgspec.Struct, frozen=True, rename="camel"):
     earlier_alerts: int
     score_reasons: tuple[Reason, ...] = ()
     escalation: Escalation | None = None
-    rests_on: frozenset[str] = frozenset()
+    rests_on: frozenset[int] = frozenset()

@@ -58,7 +58,8 @@ def recommended(severity: Severity, band: Band | None, *, hard: bool) -> Recomme
 
 def draft_of(alert: AlertState, evidence: Evidence, *, program_id: str) -> Draft:
     """The draft that a person may sign."""
-    advice = _advice(alert, evidence)
+    action = None if evidence.rule is msgspec.UNSET else evidence.rule.action
+    advice = advice_of(alert, Band(evidence.band), action)
     head = (
         f"Recommendation: {ADVICE[advice]}. {heading(alert)}, opened at {format_instant(alert.opened_at)} "
         f"and routed to a person ({words(evidence.route_reason)})."
@@ -66,11 +67,11 @@ def draft_of(alert: AlertState, evidence: Evidence, *, program_id: str) -> Draft
     return Draft(narrative=_narrative(head, alert, evidence, program_id, advice), recommendation=advice)
 
 
-def _advice(alert: AlertState, evidence: Evidence) -> Recommendation:
-    """Hold where a rule of the bank says so; else by severity and band."""
-    if evidence.rule is not msgspec.UNSET and evidence.rule.action == RuleAction.HOLD.value:
+def advice_of(alert: AlertState, band: Band, action: str | None) -> Recommendation:
+    """Hold where a rule of the bank with this action says so; else by severity and band."""
+    if action == RuleAction.HOLD.value:
         return Recommendation.HOLD
-    highest = Band.HOLD if alert.in_hold else Band(evidence.band)  # of the alert's transfers
+    highest = Band.HOLD if alert.in_hold else band  # of the alert's transfers
     return recommended(alert.severity, None if alert.band is None else highest, hard=alert.hard)
 
 

@@ -1,21 +1,24 @@
 """Alerts of one assessed transfer: a finding joins the alert that covers it, or opens one.
 
 A finding joins the open alert of the same detector, subject and window, which is counted from the first finding. A
-joined alert that waits, or that the policy closed, is written again with each finding. An alert closed by a person is
-never changed: a more severe finding opens a new one. So does a finding on an alert that the policy closed and would not
-close for this one. A rule of the bank opens one alert on a transfer, and never another.
+joined alert that waits, or that the policy closed, is written again when the page of entries ends, with its newest
+finding (``newest_finding.py``). An alert closed by a person is never changed: a more severe finding opens a new one. So
+does a finding on an alert that the policy closed and would not close for this one. A rule of the bank opens one alert
+on a transfer, and never another.
 
 Window  an alert whose findings were all more than 48 hours old when they were delivered is ``from_history``
 """
 
 from collections.abc import Iterable
+from copy import copy
 from itertools import count
 
 import msgspec
 
-from clearhold.features.alerts.evidence import evidence_of, lasting_of, refreshed, subject_key, summary_of
-from clearhold.features.alerts.evidence_bodies import Draft, MoneyPath
-from clearhold.features.alerts.narrative import draft_of, policy_close
+from clearhold.features.alerts.evidence import evidence_of, facts_of, lasting_of, subject_key, summary_of
+from clearhold.features.alerts.evidence_bodies import Draft, MoneyPath, Recommendation
+from clearhold.features.alerts.narrative import advice_of, draft_of, policy_close
+from clearhold.features.alerts.newest_finding import NewestFinding
 from clearhold.features.alerts.rows import (
     SignedDecision,
     alert_body_row,
@@ -40,12 +43,15 @@ from clearhold.features.state.alert_state import NO_IDS, AlertState, packed_ids
 
 
 class AlertOpener:
-    """The alerts of one assessed transfer, at one entry of the log."""
+    """The alerts of one assessed transfer, at one entry of the log; ``later`` takes the rows of joined alerts."""
 
-    __slots__ = ("_book", "_context", "_emit", "_is_in_hold", "_policies", "_position", "_program")
+    __slots__ = ("_book", "_context", "_emit", "_is_in_hold", "_later", "_opened", "_policies", "_position", "_program")
 
-    def __init__(self, context: DetectionContext, position: EntryPosition, emit: Emit) -> None:
-        self._context, self._position, self._emit = context, position, emit
+    def __init__(
+        self, context: DetectionContext, position: EntryPosition, emit: Emit, later: Emit | None = None
+    ) -> None:
+        self._context, self._position, self._emit, self._later = context, position, emit, later or emit
+        self._opened = set[str]()
         self._program, self._book = context.program, context.program.alerts
         self._policies = policy_in_force(context.program, position.appended_at)
         self._is_in_hold = context.assessment.score.band is Band.HOLD
@@ -138,11 +144,13 @@ class AlertOpener:
         program, position = self._program, self._position
         alert = self._new_alert(finding, routing)
         resting = rests_on(self._context, finding)
-        evidence = evidence_of(self._context, finding, alert, routing, self._policies, resting)
+        facts = facts_of(self._context, finding, resting)
+        evidence = evidence_of(self._context, finding, alert, routing, self._policies, facts)
         is_automated = routing.route is Route.AUTOMATED
         draft = (policy_close if is_automated else draft_of)(alert, evidence, program_id=program.id)
         alert.recommendation = draft.recommendation.value
         self._book.set_texts(alert, (summary_of(finding, self._context), json_text(evidence), json_text(draft)))
+        self._opened.add(alert.id)
         body = alert_body_row(program, alert, evidence, draft, position)
         rows = [] if self._emit is no_rows else [alert_row(program, alert, position), body]
         if is_automated:
@@ -160,7 +168,7 @@ class AlertOpener:
             self._program.closing_evidence.add_transfer(alert.id, self._row)
         for row in rows:
             self._emit(row)
-        self._emit_transfers(alert, resting.rows, evidence.path)
+        self._emit_transfers(alert, resting.rows.tolist(), evidence.path)
 
     def _new_alert(self, finding: Finding, routing: Routing) -> AlertState:
         context, routed = self._context, self._routing_input(finding)
@@ -230,18 +238,23 @@ class AlertOpener:
         self._count_as_alerted()
         if is_worse:
             self._upgrade(alert, finding, routing)
+        action = None if finding.rule is None else finding.rule.rule.action.value
+        advice = advice_of(alert, context.assessment.score.band, action) if alert.waits else Recommendation.CLOSE
+        alert.recommendation = advice.value
+        former = self._book.unwritten.get(alert.id)
+        before = former.lasting if isinstance(former, NewestFinding) else lasting_of(self._book.texts(alert)[1])
         resting = rests_on(context, finding)
-        newest = evidence_of(context, finding, alert, routing, self._policies, resting)
-        before = lasting_of(self._book.texts(alert)[1])
-        evidence = refreshed(before, newest)
-        draft = (draft_of if alert.waits else policy_close)(alert, evidence, program_id=self._program.id)
-        alert.recommendation = draft.recommendation.value
-        self._book.set_texts(alert, (summary_of(finding, context), json_text(evidence), json_text(draft)))
+        facts, tenant_id = facts_of(context, finding, resting), self._program.tenant_id
+        is_opened_here = alert.id in self._opened
+        when = tenant_id, self._position, self._emit if is_opened_here else self._later
+        newest = NewestFinding(context, finding, copy(alert), routing, self._policies, facts, before, *when)
+        self._book.write_later(alert, newest)
+        if is_opened_here:
+            self._book.texts(alert)
         if self._emit is not no_rows:
-            self._emit(alert_row(self._program, alert, self._position))
-            places = zip(resting.rows, newest.rests_on, strict=True)
+            places = zip(resting.rows.tolist(), facts.offsets, strict=True)
             added = [row for row, offset in places if offset not in before.rests_on]
-            self._emit_transfers(alert, added, evidence.path)
+            self._emit_transfers(alert, added, facts.path)
 
     def _emit_transfers(self, alert: AlertState, resting: Iterable[int], path: MoneyPath | None) -> None:
         """The transfer of the finding, and the transfers that it rests on, its path among them."""

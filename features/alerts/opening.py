@@ -88,7 +88,7 @@ def run_detectors(program: ProgramState, landed: LandingResult, position: EntryP
         return
     context = DetectionContext(program, transfer, landed, assessment, fired)
     rows: list[msgspec.Struct] = []
-    opener = AlertOpener(context, position, emit if emit is no_rows else rows.append)
+    opener = AlertOpener(context, position, emit if emit is no_rows else rows.append, later=emit)
     for finding in _findings(context, returned):
         opener.open_or_join(finding)
     for crossing in crossings:
@@ -240,7 +240,7 @@ def _newest_transfer(
 ) -> StoredTransfer | None:
     """The newest transfer that is meant: a node of the graph may have several wallets or accounts."""
     newest = (edges.newest_places(since - DAYS_90, upto, EDGES_A_NODE) for edges in sides if edges is not None)
-    for _, row in sorted((place for places in newest for place in places), reverse=True):
+    for _, row in sorted((place for columns in newest for place in zip(*columns, strict=True)), reverse=True):
         transfer = StoredTransfer.read(program, row)
         if is_meant(transfer):
             return transfer

@@ -81,7 +81,7 @@ class SnapshotAlerts:
         self._program.day_tallies.count_alert(alert.opened_at, closed=False)
         self._emit(alert_row(self._program, alert, self._position))
         self._emit(body)
-        emit_transfers(self._program, alert, parts.transfers.rows, self._position, self._emit)
+        emit_transfers(self._program, alert, parts.transfers.rows.tolist(), self._position, self._emit)
 
     def _join(self, alert: AlertState, finding: ProgramFinding, breach: Breach, key: str) -> None:
         stored = self._book.texts(alert)[1]
@@ -96,7 +96,7 @@ class SnapshotAlerts:
         self._write(alert, refreshed(lasting_of(stored), evidence))
         if self._emit is not no_rows:
             self._emit(alert_row(self._program, alert, self._position))
-            emit_transfers(self._program, alert, parts.transfers.rows, self._position, self._emit)
+            emit_transfers(self._program, alert, parts.transfers.rows.tolist(), self._position, self._emit)
 
     def _write(self, alert: AlertState, evidence: ProgramEvidence) -> Draft:
         """Set the alert's texts."""

@@ -18,15 +18,22 @@ from clearhold.features.core.money import counted, money
 from clearhold.features.detectors.detector import (
     HIGH,
     MEDIUM,
-    NAMED,
-    READ,
     Figures,
     Grade,
     IndicatorLine,
+)
+from clearhold.features.detectors.places import (
+    NAMED,
+    NO_PLACES,
+    READ,
+    Place,
     Places,
     SupportingTransfers,
+    moved,
     newest_of_program,
+    places_of,
     supporting,
+    within,
 )
 from clearhold.features.detectors.table import (
     FREEZES,
@@ -42,7 +49,6 @@ from clearhold.features.detectors.table import (
 from clearhold.features.landing.stored_transfer import StoredTransfer
 from clearhold.features.state.kri_windows import RCK
 from clearhold.features.state.program import ProgramState
-from clearhold.features.state.transfer_table import TransferBrief
 
 _VELOCITY_DAYS: Final = 30
 
@@ -171,7 +177,7 @@ def _account_events(snapshot: ProgramSnapshot) -> ProgramFinding | None:
 class Parts(NamedTuple):
     """``actor_ids`` are entities or accounts, the newest ``NAMED`` of them."""
 
-    transfers: SupportingTransfers = SupportingTransfers((), 0)
+    transfers: SupportingTransfers = supporting(NO_PLACES, 0)
     actor_ids: tuple[str, ...] = ()
     counterparty_id: str | None = None
 
@@ -186,7 +192,7 @@ def _returned(keep: Callable[[str | None, str | None], bool]) -> Callable[[Progr
     """The newest returns of 60 days, of debits that the program sent; ``keep`` gets return code and SEC code."""
 
     def parts(snapshot: ProgramSnapshot, finding: ProgramFinding) -> Parts:
-        program, at, places = snapshot.program, snapshot.at, Places()
+        program, at, places = snapshot.program, snapshot.at, set[Place]()
         for row in islice(reversed(program.returned), READ):
             state = program.returned[row]
             if state.counts and at - DAYS_60 < state.at <= at:
@@ -195,23 +201,24 @@ def _returned(keep: Callable[[str | None, str | None], bool]) -> Callable[[Progr
                 if transfer.is_originated() and transfer.record.moved and keep(state.code, sec_code):
                     places.add((transfer.record.at, row))
         reading = snapshot.kris[finding.kri]
-        return Parts(supporting(places, round((reading.value or 0) * reading.n)))
+        return Parts(supporting(places_of(places), round((reading.value or 0) * reading.n)))
 
     return parts
 
 
-def _moved(_program: ProgramState, record: TransferBrief) -> bool:
-    return record.moved
+def _newest_moved(snapshot: ProgramSnapshot, after: int) -> Places:
+    program = snapshot.program
+    return newest_of_program(program, after, snapshot.at, lambda rows: moved(program, rows))
 
 
 def _of_a_day(snapshot: ProgramSnapshot, finding: ProgramFinding) -> Parts:
-    places = newest_of_program(snapshot.program, snapshot.at - HOURS_24, snapshot.at, _moved)
+    places = _newest_moved(snapshot, snapshot.at - HOURS_24)
     return Parts(supporting(places, int(finding.figures["program.count24h"])))
 
 
 def _of_the_month(snapshot: ProgramSnapshot, finding: ProgramFinding) -> Parts:
     start, _ = month_of_day(snapshot.at // DAY_US)
-    places = newest_of_program(snapshot.program, start - 1, snapshot.at, _moved)
+    places = _newest_moved(snapshot, start - 1)
     return Parts(supporting(places, int(finding.figures["program.countMonth"])))
 
 
@@ -220,7 +227,7 @@ def _to_the_most_paid(snapshot: ProgramSnapshot, _finding: ProgramFinding) -> Pa
     program = snapshot.program
     party = program.counterparties.all[program.kri_windows.now.most_paid_party()]
     edges = program.graph.into.get(party.node)
-    places = Places() if edges is None else set(edges.newest_places(snapshot.at - DAYS_30, snapshot.at, NAMED))
+    places = within([] if edges is None else [edges], snapshot.at - DAYS_30, snapshot.at, NAMED)
     total = 0 if edges is None else edges.count_between(snapshot.at - DAYS_30, snapshot.at, as_of=snapshot.at)
     return Parts(supporting(places, total), counterparty_id=None if party.unlisted else party.id)
 

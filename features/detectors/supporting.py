@@ -1,47 +1,55 @@
 """The supporting transfers of a finding, for evidence that an outsider can count again.
 
 Window  each detector's, up to the finding's own time; transfers count with their present state
-Bounds  the newest ``NAMED`` are named; where a transfer's amount, type or return decides, the newest ``READ`` are read
 Errors  none: a detector without a rule here rests on the transfer alone
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from typing import Final
+
+import numpy as np
 
 from clearhold.features.bank.statuses import FROZEN_RETURN_CODE, STOP_RETURN_CODES, UNAUTHORIZED_RETURN_CODES
 from clearhold.features.catalogue.thresholds import SCATTER_GATHER_MIDDLES, SMALL_CARD_BELOW_CENTS
 from clearhold.features.core.entries.actions import CapKind
 from clearhold.features.core.instants import DAYS_7, DAYS_30, DAYS_60, HOUR_US, HOURS_24, HOURS_48
-from clearhold.features.core.money import CARD_CLASSES, OUTGOING_CLASSES
+from clearhold.features.core.money import OUTGOING_CLASSES
 from clearhold.features.core.vocabulary import SubjectType
-from clearhold.features.detectors.detector import (
+from clearhold.features.detectors.detector import AlertSubject, DetectionContext, Finding
+from clearhold.features.detectors.places import (
     NAMED,
-    READ,
-    AlertSubject,
-    DetectionContext,
-    Finding,
+    NO_PLACES,
+    Flags,
     Keep,
     Place,
     Places,
     SupportingTransfers,
     alike,
+    are_below,
     but_cards,
+    declined,
+    flags,
     fraud_declined,
     in_thousands,
     in_zone,
-    is_below,
+    joined,
     micro,
+    moved,
     newest_of_program,
+    of_cards,
+    of_classes,
     originated,
+    places_of,
     supporting,
+    within,
 )
 from clearhold.features.limits.caps import period_of
-from clearhold.features.state.program import ProgramState
-from clearhold.features.state.transfer_table import ReturnState, TransferBrief
+from clearhold.features.state.transfer_table import COUNTERPARTY, ReturnState
 from clearhold.features.windows.edges import NOBODY, Edges, node_of_actor
+from clearhold.features.windows.narrow_table import Numbers
 from clearhold.features.windows.series import ALWAYS
-from clearhold.features.windows.series_kinds import DECLINED
 
 FOLLOW_MONEY: Final = frozenset({"round_trip", "layering_hops", "scatter_gather", "gather_scatter"})
 """The detectors that follow money from transfer to transfer; their evidence shows its path."""
@@ -68,12 +76,11 @@ _SPANS: Final[Mapping[str, int]] = {
 def rests_on(context: DetectionContext, finding: Finding) -> SupportingTransfers:
     """The supporting transfers of the finding, its own included."""
     rest = _RESTS.get(finding.figures.get(LIMIT, finding.detector.id))
-    places = set() if rest is None else rest(context, finding.subject, finding.at)
-    counted = [len(places), *_counted(context, finding)]
-    own = (context.at, context.landed.row_index)
-    if rest is None or own in places or finding.at == context.at:
-        places.add(own)
-    return supporting(places, max(counted))
+    places = NO_PLACES if rest is None else rest(context, finding.subject, finding.at)
+    own = [context.at, context.landed.row_index]
+    if (rest is None or finding.at == context.at) and places[:, -1:].T.tolist() != [own]:
+        places = joined(places, np.array([own]).T)
+    return supporting(places, max(_counted(context, finding), default=0))
 
 
 def _counted(context: DetectionContext, finding: Finding) -> Iterator[int]:
@@ -87,13 +94,6 @@ def _counted(context: DetectionContext, finding: Finding) -> Iterator[int]:
     if span is not None:
         edges = _edges_at(context, finding.subject)
         yield sum(each.count_between(finding.at - span, finding.at, as_of=finding.at) for each in edges)
-
-
-def actor_ids_of(context: DetectionContext, resting: SupportingTransfers) -> tuple[str, ...]:
-    """The entities and accounts that moved the transfers, in order of their first one."""
-    program = context.program
-    actors = dict.fromkeys(program.transfers.actors(resting.rows))
-    return tuple(program.actors[actor].id for actor in actors if actor >= 0)
 
 
 def _edges_at(context: DetectionContext, subject: AlertSubject) -> list[Edges]:
@@ -113,24 +113,15 @@ def _node_of(context: DetectionContext, subject: AlertSubject) -> int:
     return NOBODY if actor is None else node_of_actor(actor.index)
 
 
-def _within(edges: Iterable[Edges], after: int, upto: int, most: int = READ) -> list[Place]:
-    """The newest transfers of these edges in (after, upto], oldest first."""
-    places = {place for each in edges for place in each.newest_places(after, upto, most)}
-    return sorted(places)[-most:]
-
-
-def _kept(program: ProgramState, places: Iterable[Place], keep: Keep) -> Places:
-    glance = program.transfers.glance
-    return {place for place in places if keep(glance(place[1]))}
-
-
-def _window(span: int, keep: Callable[[DetectionContext], Keep] | None = None) -> Support:
+def _window(span: int, keep: Keep | None = None) -> Support:
     """The subject's transfers of a time before the finding: the newest, or the newest for which ``keep`` is true."""
-    most = NAMED if keep is None else READ
 
     def rest(context: DetectionContext, subject: AlertSubject, at: int) -> Places:
-        places = _within(_edges_at(context, subject), at - span, at, most)
-        return set(places) if keep is None else _kept(context.program, places, keep(context))
+        edges = _edges_at(context, subject)
+        if keep is None:
+            return within(edges, at - span, at, NAMED)
+        places = within(edges, at - span, at)
+        return places[:, keep(context, places[1])]
 
     return rest
 
@@ -142,52 +133,55 @@ def _side(span: int, *, payer: bool, into: bool) -> Support:
         nodes = context.transfer.nodes()
         graph = context.program.graph
         edges = (graph.into if into else graph.out).get(nodes[0 if payer else 1])
-        return set() if edges is None else set(_within([edges], at - span, at))
+        return NO_PLACES if edges is None else within([edges], at - span, at)
 
     return rest
 
 
 def _both(*rests: Support) -> Support:
     def rest(context: DetectionContext, subject: AlertSubject, at: int) -> Places:
-        return {place for each in rests for place in each(context, subject, at)}
+        return joined(*(each(context, subject, at) for each in rests))
 
     return rest
 
 
 def _of_strangers(context: DetectionContext, subject: AlertSubject, at: int) -> Places:
     """The day's transfers with counterparties that are new to the program on that day."""
-    program = context.program
+    program, after = context.program, at - HOURS_24
 
-    def is_new(record: TransferBrief) -> bool:
-        if record.counterparty < 0:
-            return False
-        first = program.counterparties.all[record.counterparty].times.first(at)
-        return first is None or first > at - HOURS_24
+    def is_new(party: int) -> bool:
+        first = program.counterparties.all[party].times.first(at)
+        return first is None or first > after
 
-    return _kept(program, _within(_edges_at(context, subject), at - HOURS_24, at), is_new)
+    places = within(_edges_at(context, subject), after, at)
+    parties = program.transfers.column(places[1], COUNTERPARTY).tolist()
+    strangers = {party for party in {*parties} if party >= 0 and is_new(party)}
+    return places[:, flags(party in strangers for party in parties)]
 
 
 def _of_account(context: DetectionContext, _subject: AlertSubject, at: int) -> Places:
     """The transfers to and from the counterparties that carry the account."""
     program, party = context.program, context.counterparty
     if party is None:
-        return set()
+        return NO_PLACES
     sharing = {party.index: party}
     if party.routing is not None and party.last4 is not None:
         sharing |= {other.index: other for other in program.counterparties.sharing(party.routing, party.last4)}
     nodes = {program.node_of(other) for other in sharing.values()}
     sides = (program.graph.into, program.graph.out)
-    places = _within([side[node] for node in nodes for side in sides if node in side], at - DAYS_30, at)
-    return {place for place in places if program.transfers.sides(place[1])[1] in sharing}
+    places = within([side[node] for node in nodes for side in sides if node in side], at - DAYS_30, at)
+    parties = program.transfers.column(places[1], COUNTERPARTY).tolist()
+    return places[:, flags(party in sharing for party in parties)]
 
 
 def _returned_since(
     context: DetectionContext, subject: AlertSubject, after: int, at: int, keep: Callable[[ReturnState], bool]
 ) -> Places:
     """The subject's newest transfers since ``after`` whose return counts and is kept."""
-    places = _within(_edges_at(context, subject), after, at)
-    states = ((place, context.program.returned.get(place[1])) for place in places)
-    return {place for place, state in states if state is not None and state.counts and state.at <= at and keep(state)}
+    places = within(_edges_at(context, subject), after, at)
+    states = map(context.program.returned.get, places[1].tolist())
+    kept = flags(state is not None and state.counts and state.at <= at and keep(state) for state in states)
+    return places[:, kept]
 
 
 def _returned(span: int, codes: frozenset[str] | None) -> Support:
@@ -212,7 +206,7 @@ def _abused(context: DetectionContext, subject: AlertSubject, at: int) -> Places
     places = _returned(DAYS_30, None)(context, subject, at)
     if party is not None and context.vector.counterparty_stop_return_days is not None:
         of_party = AlertSubject(SubjectType.COUNTERPARTY, party.id)
-        places |= _returned(DAYS_30, STOP_RETURN_CODES)(context, of_party, at)
+        places = joined(places, _returned(DAYS_30, STOP_RETURN_CODES)(context, of_party, at))
     return places
 
 
@@ -222,7 +216,7 @@ def _gathered_by_middles(context: DetectionContext, _subject: AlertSubject, at: 
     graph, payee = program.graph, context.transfer.nodes()[1]
     into = graph.into.get(payee)
     if into is None:
-        return set()
+        return NO_PLACES
     gathered = into.near(at - DAYS_7, at, but=NOBODY, as_of=at)
     spread: list[tuple[Place, int, int]] = []
     for middle in dict.fromkeys(gathered.others):
@@ -233,37 +227,37 @@ def _gathered_by_middles(context: DetectionContext, _subject: AlertSubject, at: 
             spread += [((time, row), origin, middle) for time, row, origin in columns]
     reached = Counter(origin for origin, _ in {(origin, middle) for _, origin, middle in spread})
     places = {place for place, origin, _ in spread if reached[origin] >= SCATTER_GATHER_MIDDLES}
-    return places | set(zip(gathered.times, gathered.rows, strict=True))
+    return places_of(places.union(zip(gathered.times, gathered.rows, strict=True)))
 
 
 def _path(context: DetectionContext, _subject: AlertSubject, _at: int) -> Places:
     rows = (*context.assessment.layering, *context.assessment.round_trip)
-    return {(context.program.transfers.glance(row).at, row) for row in rows}
+    return places_of((context.program.transfers.at(row), row) for row in rows)
 
 
 def _attempts(context: DetectionContext, subject: AlertSubject, at: int) -> Places:
     """The attempts of the card in an hour that were declined or small; all of the hour for the program."""
-    program = context.program
     if subject.type is SubjectType.PROGRAM:
-        return _of_program(HOUR_US, lambda _, record: record.class_id in CARD_CLASSES)(context, subject, at)
-    edges = program.attempts.get(context.transfer.card())
-    places = [] if edges is None else _within([edges], at - HOUR_US, at)
-    text = program.strings.text
-    return _kept(
-        program, places, lambda record: text(record.status) == DECLINED or is_below(record, SMALL_CARD_BELOW_CENTS)
-    )
+        return _of_program(HOUR_US, of_cards)(context, subject, at)
+    edges = context.program.attempts.get(context.transfer.card())
+    places = within([] if edges is None else [edges], at - HOUR_US, at)
+    is_small = are_below(context, places[1], SMALL_CARD_BELOW_CENTS)
+    return places[:, declined(context, places[1]) | is_small]
 
 
-def _of_program(span: int, keep: Callable[[ProgramState, TransferBrief], bool]) -> Support:
+def _of_program(span: int, keep: Keep) -> Support:
     """The program's newest transfers of a time, among the newest that it has."""
-    return lambda context, _subject, at: newest_of_program(context.program, at - span, at, keep)
+    return lambda context, _subject, at: newest_of_program(context.program, at - span, at, partial(keep, context))
 
 
 def _micro_entries(context: DetectionContext, subject: AlertSubject, at: int) -> Places:
     if subject.type is not SubjectType.PROGRAM:
         return _window(HOURS_24, micro)(context, subject, at)
-    is_micro = micro(context)
-    return _of_program(HOURS_24, lambda _, record: record.moved and is_micro(record))(context, subject, at)
+    return _of_program(HOURS_24, _moved_micro)(context, subject, at)
+
+
+def _moved_micro(context: DetectionContext, rows: Numbers) -> Flags:
+    return moved(context.program, rows) & micro(context, rows)
 
 
 def _debits(kind: CapKind) -> Support:
@@ -273,8 +267,8 @@ def _debits(kind: CapKind) -> Support:
 
 def _sent_today(context: DetectionContext, subject: AlertSubject, at: int) -> Places:
     """The outgoing transfers of the transfer's actor on the day."""
-    places = _within(_edges_at(context, subject), period_of(CapKind.ENTITY_DAILY, at)[0] - 1, at)
-    return _kept(context.program, places, lambda record: record.class_id in OUTGOING_CLASSES)
+    places = within(_edges_at(context, subject), period_of(CapKind.ENTITY_DAILY, at)[0] - 1, at)
+    return places[:, of_classes(OUTGOING_CLASSES)(context, places[1])]
 
 
 _IN_AND_OUT: Final = _window(HOURS_48, but_cards)

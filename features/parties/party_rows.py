@@ -320,7 +320,5 @@ def features_row(
 def _paths(program: ProgramState, assessment: Assessment) -> str | None:
     if not assessment.layering and not assessment.round_trip:
         return None
-    offset_of = program.transfers.raw_offset
-    return json_text(
-        PathOffsets(tuple(map(offset_of, assessment.layering)), tuple(map(offset_of, assessment.round_trip)))
-    )
+    offsets_of = program.transfers.raw_offsets
+    return json_text(PathOffsets(offsets_of(assessment.layering), offsets_of(assessment.round_trip)))

@@ -32,6 +32,7 @@ class ShardState:
         self.shard = shard
         self.applied_offset = 0
         self.programs: dict[str, ProgramState] = {}
+        self._in_page: dict[str, ProgramState] = {}  # changed since the last page ended
 
     def program(self, program_id: str) -> ProgramState:
         program = self.programs.get(program_id)
@@ -50,13 +51,34 @@ class ShardState:
         programs = self.programs.values()
         return sum(len(each.transfers) + len(each.actors) + len(each.counterparties.all) for each in programs)
 
-    def apply(self, entry: LogEntry, emit: Emit) -> None:
-        """Change the state by one entry and emit its rows; an entry that fails is quarantined."""
+    def apply(self, entry: LogEntry, emit: Emit, *, ends_page: bool = True) -> None:
+        """Change the state by one entry and emit its rows; an entry that fails is quarantined.
+
+        Entries that are committed together are a page: an alert that several of them join is written at its end.
+        """
         try:
             self._apply(entry, emit)
         except Exception as error:  # noqa: BLE001 - any failure of one entry: it is set aside, the others go on
             emit(quarantine_row(entry, f"{type(error).__name__}: {error}"))
         self.applied_offset = entry.offset
+        while ends_page and self.write_alert(entry, emit):
+            pass
+
+    def write_alert(self, entry: LogEntry, emit: Emit) -> bool:
+        """Write one of the alerts that entries joined since the last page, which ``entry`` ends; False without any.
+
+        An alert that fails keeps its former texts, and the entry is quarantined.
+        """
+        while self._in_page:
+            program_id, program = next(iter(self._in_page.items()))
+            if program.alerts.unwritten:
+                try:
+                    program.alerts.write_next()
+                except Exception as error:  # noqa: BLE001 - as in ``apply``
+                    emit(quarantine_row(entry, f"{type(error).__name__}: {error}"))
+                return True
+            del self._in_page[program_id]
+        return False
 
     def _apply(self, entry: LogEntry, emit: Emit) -> None:
         applier = APPLIERS.get(entry.kind)
@@ -65,11 +87,12 @@ class ShardState:
             return
         body = applier.decode(entry.body)
         if not applier.to_every_program:
-            program = self.program(entry.program_id)
+            program = self._in_page[entry.program_id] = self.program(entry.program_id)
             applier.apply(program, body, entry, emit)
             if entry.kind != _BACKFILL:
                 program.arrivals.newest_offset = entry.offset
             return
+        self._in_page |= self.programs
         for program in self.programs.values():
             applier.apply(program, body, entry, emit)
 
@@ -105,6 +128,11 @@ class _Guarded:
         self.readers_done = Condition(self.lock)
         self.waiting = 0
 
+    def give_way(self) -> None:
+        """Wait for the readers that already wait; called with the lock."""
+        if self.waiting:
+            self.readers_done.wait_for(lambda: not self.waiting, timeout=0.05)
+
 
 class Shards:
     """The shards that this process owns."""
@@ -121,13 +149,19 @@ class Shards:
         """The state itself, for the one thread that changes it."""
         return self._guarded[shard].state
 
-    def apply(self, entry: LogEntry, emit: Emit) -> None:
+    def apply(self, entry: LogEntry, emit: Emit, *, ends_page: bool = True) -> None:
         """Apply one entry under the shard's lock, after the readers that already wait."""
         guarded = self._guarded[entry.shard]
         with guarded.lock:
-            if guarded.waiting:
-                guarded.readers_done.wait_for(lambda: not guarded.waiting, timeout=0.05)
-            guarded.state.apply(entry, emit)
+            guarded.give_way()
+            guarded.state.apply(entry, emit, ends_page=ends_page)
+
+    def write_alert(self, entry: LogEntry, emit: Emit) -> bool:
+        """The same for one alert at the end of a page."""
+        guarded = self._guarded[entry.shard]
+        with guarded.lock:
+            guarded.give_way()
+            return guarded.state.write_alert(entry, emit)
 
     @contextmanager
     def reading(self, program_id: str) -> Iterator[ProgramState]:

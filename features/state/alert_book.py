@@ -3,7 +3,8 @@
 An alert is found by its id, or by its subject and an instant: its window begins with the first finding and covers late
 findings for the same time before it. An alert that can change is stored unpacked; a decided one whose window is over
 rests. From the next tick on, a closed alert keeps only the fields that an appeal and a late finding need. Texts are
-large: they are packed, except the newest, which are likely to be written again.
+large: they are packed, except the newest, which are likely to be written again. Those of an alert that a finding joined
+are made when they are read, or when the page of entries ends.
 
 Unit    instants in microseconds; windows are taken by the transfers' own time
 """
@@ -56,6 +57,7 @@ class AlertBook:
         self._resting = RestingAlerts()
         self._closed: list[str] = []  # since the last tick
         self._packer = TextPacker()
+        self.unwritten: dict[str, Callable[[], Texts]] = {}  # by alert: makes the texts when they are read
         self._loose: dict[str, AlertState] = {}  # with texts that are not packed, the one written last behind
         self._windows = AlertWindows()
         self._due: list[tuple[int, str]] = []
@@ -80,6 +82,9 @@ class AlertBook:
 
     def texts(self, alert: AlertState) -> Texts:
         """Summary, evidence and draft."""
+        write = self.unwritten.pop(alert.id, None)
+        if write is not None:
+            self.set_texts(alert, write())
         stored = alert.stored_texts
         if isinstance(stored, bytes):
             texts: Texts = _TEXTS_DECODER.decode(self._packer.unpack(stored))
@@ -130,6 +135,14 @@ class AlertBook:
         if len(self._loose) > LOOSE_TEXTS:
             self._pack_texts(self._loose.pop(next(iter(self._loose))))
 
+    def write_later(self, alert: AlertState, write: Callable[[], Texts]) -> None:
+        self.unwritten[alert.id] = write
+        self.waiting.note(alert)
+
+    def write_next(self) -> None:
+        """Make the texts of one alert of ``unwritten``."""
+        self.texts(self._unpacked[next(iter(self.unwritten))])
+
     def open_window(self, subject: str, after: int, alert: AlertState) -> None:
         """Later findings within the window join the alert, in place of an older one that covers them too."""
         self._windows.open(subject, after, alert.ends_at, alert.id)
@@ -154,10 +167,11 @@ class AlertBook:
             alert = self._unpacked.get(heappop(over)[1])
             if alert is None or alert.waits:
                 continue
+            texts = None if alert.status is AlertStatus.CLOSED else self.texts(alert)
             del self._unpacked[alert.id]
             self._rows.pop(alert.id, None)
             self._loose.pop(alert.id, None)
-            self._resting.lay(alert, None if alert.status is AlertStatus.CLOSED else self.texts(alert))
+            self._resting.lay(alert, texts)
 
     def _pack_texts(self, alert: AlertState) -> None:
         if isinstance(alert.stored_texts, tuple):
@@ -222,6 +236,8 @@ class AlertBook:
 
     def dump(self) -> Iterator[tuple[str, Any]]:
         """The book in parts, each of which ``load`` restores; an alert or a subject is never split between parts."""
+        while self.unwritten:
+            self.write_next()
         for alert in self._loose.values():
             self._pack_texts(alert)
         self._loose.clear()

@@ -4,7 +4,7 @@ Unit    instants in microseconds, amounts in cents; -1 in an index means none; s
 """
 
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, Final, NamedTuple
 
 import msgspec
@@ -22,19 +22,21 @@ UNSCORED: Final = -1
 UNPRICED: Final = -1
 _HOURS_KEPT: Final = 32  # more than a day of them
 # Columns of the table. Instants and offsets are distances from each other, so that they take few bytes.
-_CENTS: Final = 0
-_AT: Final = 1
+CENTS: Final = 0
+AT: Final = 1
 _KIND: Final = 2
-_COUNTERPARTY: Final = 3
+COUNTERPARTY: Final = 3
 _SCORE: Final = 4
 _AT_A_GLANCE: Final = 5  # the columns so far
-_ACTOR: Final = 5
+ACTOR: Final = 5
 _RAW_OFFSET: Final = 6
 _WIDTH: Final = 20
 _NO_DAY: Final = 0
 _NO_DAY_AT_ALL: Final = -1  # an instant within a day, stored beside the table
 Kind = tuple[int, int, int, int, int, int, int, bool]
 """Status, country, SEC code, currency, card reason, class, ACH type, and whether it moved, each with few values."""
+_FIELDS: Final = ("status", "country", "sec_code", "currency", "card_reason", "class_id", "ach_type", "moved")
+_KINDS: Final = np.dtype([(field, np.int64) for field in _FIELDS])
 
 
 class TransferRecord(msgspec.Struct, frozen=True, gc=False):
@@ -163,12 +165,13 @@ def _effective_at(day: int, at: int) -> int:
 class TransferTable:
     """Records by row, and the row of a transfer id."""
 
-    __slots__ = ("_hours", "_instants", "_kind_numbers", "_kinds", "_records", "_rows", "_unknown")
+    __slots__ = ("_hours", "_instants", "_kind_columns", "_kind_numbers", "_kinds", "_records", "_rows", "_unknown")
 
     def __init__(self) -> None:
         self._records = NarrowTable(_WIDTH, head=_AT_A_GLANCE)
         self._kinds: list[Kind] = []
         self._kind_numbers: dict[Kind, int] = {}
+        self._kind_columns = np.zeros(0, _KINDS)  # ``_kinds``, where it is as long
         self._instants: dict[int, int] = {}  # by row, effective instants other than a day's beginning
         self._rows = IdIndex()
         self._hours: list[tuple[int, int]] = []  # the newest hours in which transfers landed, and the first row of each
@@ -221,12 +224,23 @@ class TransferTable:
             cents, at, counterparty, status, country, sec_code, card_reason, class_id, ach_type, score, moved
         )
 
+    def column(self, rows: Numbers, column: int) -> Numbers:
+        """A column of several transfers."""
+        return self._records.gather(rows, column)
+
+    def kind(self, rows: Numbers, field: str) -> Numbers:
+        """A field of the kinds of several transfers."""
+        if len(self._kind_columns) != len(self._kinds):
+            self._kind_columns = np.array(self._kinds, _KINDS)
+        column: Numbers = self._kind_columns[field][self._records.gather(rows, _KIND)]
+        return column
+
     def cents(self, row: int) -> int | None:
         """The US cents of a transfer, None when unknown."""
-        return priced(self._records.number(row, _CENTS))
+        return priced(self._records.number(row, CENTS))
 
     def at(self, row: int) -> int:
-        return self._records.number(row, _AT)
+        return self._records.number(row, AT)
 
     def moved_in_a_day(self, now: int) -> MovedColumns:
         """The transfers of 24 hours that moved money, read in blocks of landings: none is later than its landing."""
@@ -234,30 +248,23 @@ class TransferTable:
         first = self._hours[place][1] if place < len(self._hours) else len(self)
         class_ids, have_moved = np.array([kind[5] for kind in self._kinds]), np.array([kind[7] for kind in self._kinds])
         parts: list[tuple[Numbers, ...]] = [(np.zeros(0, np.int64),) * len(MovedColumns._fields)]
-        for _, (cents, at, kinds, actors) in self._records.from_row(first, (_CENTS, _AT, _KIND, _ACTOR)):
+        for _, (cents, at, kinds, actors) in self._records.from_row(first, (CENTS, AT, _KIND, ACTOR)):
             rows = np.flatnonzero(have_moved[kinds] & (at > now - HOURS_24) & (at <= now))
             parts.append((cents[rows], at[rows], actors[rows], class_ids[kinds[rows]]))
         return MovedColumns(*map(np.concatenate, zip(*parts, strict=True)))
 
     def rows_after(self, instant: int) -> list[int]:
         """The rows of the transfers whose own time is later than an instant."""
-        blocks = self._records.from_row(0, (_AT,))
+        blocks = self._records.from_row(0, (AT,))
         return [first + int(place) for first, (at,) in blocks for place in np.flatnonzero(at > instant)]
 
-    def raw_offset(self, row: int) -> int:
-        """The log offset that delivered the newest snapshot."""
-        return self._records.number(row, _RAW_OFFSET)
-
-    def raw_offsets(self, rows: Iterable[int]) -> list[int]:
-        return [self._records.number(row, _RAW_OFFSET) for row in rows]
+    def raw_offsets(self, rows: Numbers | Sequence[int]) -> tuple[int, ...]:
+        """The log offsets that delivered the newest snapshots."""
+        return tuple(self._records.gather(np.asarray(rows, np.int64), _RAW_OFFSET).tolist())
 
     def sides(self, row: int) -> tuple[int, int]:
         """Actor and counterparty of the newest state."""
-        return self._records.number(row, _ACTOR), self._records.number(row, _COUNTERPARTY)
-
-    def actors(self, rows: Iterable[int]) -> list[int]:
-        """The actors of the newest states of several transfers."""
-        return [self._records.number(row, _ACTOR) for row in rows]
+        return self._records.number(row, ACTOR), self._records.number(row, COUNTERPARTY)
 
     def write(self, row: int, record: TransferRecord) -> None:
         self._records.write(row, self._numbers_of(row, record))

@@ -11,7 +11,7 @@ Errors  none
 from array import array
 from bisect import bisect_left, bisect_right
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import Any, Final
 
 import msgspec
@@ -122,11 +122,11 @@ class Edges(EventTimes):
         if self._notes is not None:
             self._notes = [(*note[:3], new if note[3] == old else note[3], note[4]) for note in self._notes]
 
-    def newest_places(self, after: int, upto: int, most: int) -> Iterator[tuple[int, int]]:
-        """Instant and row of the newest edges in (after, upto] as of today, oldest first."""
+    def newest_places(self, after: int, upto: int, most: int) -> tuple["array[int]", "array[int]"]:
+        """Instants and rows of the newest edges in (after, upto] as of today, oldest first."""
         last = bisect_right(self.times, upto)
         first = max(bisect_right(self.times, after, 0, last), last - most)
-        return zip(self.times[first:last], self._ends[2 * first : 2 * last : 2], strict=True)
+        return self.times[first:last], self._ends[2 * first : 2 * last : 2]
 
     def place_of(self, at: int, row: int) -> int | None:
         """The index of the transfer's edge at that instant; None without one."""

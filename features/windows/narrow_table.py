@@ -12,6 +12,7 @@ import struct
 from array import array
 from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
+from itertools import pairwise
 from operator import add, sub
 from typing import Any, Final
 
@@ -24,6 +25,8 @@ _WIDEST: Final = "q"
 _WRAP: Final = 2**64 - 1
 _ABOVE: Final = {"B": 2**8, "H": 2**16, "I": 2**32, "Q": 2**64}  # the largest distance of each type
 _LAYOUTS_CACHED: Final = 4_096
+_MANY: Final = 16  # rows of a block: from here on reading them together takes less time
+_WHOLE: Final = slice(None)
 
 Numbers = npt.NDArray[np.int64]
 Unpack = Callable[[bytearray, int], tuple[Any, ...]]
@@ -65,6 +68,8 @@ class NarrowTable:
     >>> table.write(7, (-5, 2**62))
     >>> table.read(7), table.number(8, 1)
     ([-5, 4611686018427387904], 1000000000000008)
+    >>> table.gather(np.array([599, 8]), 1).tolist()
+    [1000000000000599, 1000000000000008]
     """
 
     __slots__ = ("_bases", "_blocks", "_count", "_head", "_layouts", "_open")
@@ -112,6 +117,18 @@ class NarrowTable:
         distance: int = layout.columns[column](self._blocks[block], (row & _PLACE) * layout.size)[0]
         return self._bases[block][column] + distance
 
+    def gather(self, rows: Numbers, column: int) -> Numbers:
+        """A column of several rows; rows of one block that follow each other are read together."""
+        count = len(rows)
+        blocks = rows >> BLOCK_BITS
+        ends = np.flatnonzero(blocks[1:] != blocks[:-1]) + 1 if count >= _MANY else ()
+        if count < _MANY * (len(ends) + 1):
+            return np.array([self.number(row, column) for row in rows.tolist()], np.int64)
+        gathered = np.empty(count, np.int64)
+        for first, last in pairwise((0, *ends, count)):
+            gathered[first:last] = self._numbers(int(blocks[first]), column, rows[first:last] & _PLACE)
+        return gathered
+
     def write(self, row: int, numbers: Sequence[int]) -> None:
         """Replace a row."""
         block = row >> BLOCK_BITS
@@ -128,11 +145,11 @@ class NarrowTable:
         """Some columns of the rows from one on, block by block: the first row of each, and its numbers."""
         for block in range(row >> BLOCK_BITS, len(self._blocks)):
             first = max(row, block << BLOCK_BITS)
-            yield first, [self._numbers(block, column)[first & _PLACE :] for column in columns]
+            yield first, [self._numbers(block, column, slice(first & _PLACE, None)) for column in columns]
 
-    def _numbers(self, block: int, column: int) -> Numbers:
-        """A column of a block, copied."""
-        distances = np.frombuffer(self._blocks[block], _dtype(self._layouts[block].codes))[f"f{column}"]
+    def _numbers(self, block: int, column: int, places: Numbers | slice = _WHOLE) -> Numbers:
+        """A column of a block, or of some of its places, copied."""
+        distances = np.frombuffer(self._blocks[block], _dtype(self._layouts[block].codes))[f"f{column}"][places]
         return (distances.astype(np.uint64) + np.uint64(self._bases[block][column] & _WRAP)).view(np.int64)
 
     def _narrow(self, block: int) -> None:

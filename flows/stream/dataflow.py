@@ -71,7 +71,7 @@ class StepContext(NamedTuple):
     """Shared by all shard steps of this process. ``committed`` holds each shard's committed offset at the start.
 
     Entries up to that offset change the state and produce no rows: the tables have them. ``now_s`` is any clock in
-    seconds; it says where a page ends, and no result depends on that.
+    seconds; it says where a page ends, and the newest version of a row does not depend on that.
     """
 
     shards: Shards
@@ -99,13 +99,15 @@ class ShardStep(StatefulBatchLogic[ShardChunk, ShardResults, None]):
         for entry in chunk.entries:
             between_entries()
             is_new = entry.offset > committed
-            apply(entry, results.emit if is_new else no_rows)
+            apply(entry, results.emit if is_new else no_rows, ends_page=False)
             results.entries += 1
             results.offset = entry.offset
             if is_new and results.oldest_at is None:
                 results.oldest_at = entry.appended_at
             if now_s() >= ends_at:
                 break
+        while context.shards.write_alert(entry, results.emit):
+            between_entries()
         context.offer_snapshot(chunk.shard, results.entries)
         return results
 

@@ -2,12 +2,13 @@
 
 from unittest.mock import patch
 
+import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import asdict, replace
 
 from clearhold.features.core.instants import DAY_US
-from clearhold.features.state.transfer_table import NO_INSTANT, TransferRecord, TransferTable
+from clearhold.features.state.transfer_table import ACTOR, NO_INSTANT, TransferRecord, TransferTable
 from clearhold.features.windows import narrow_table
 from tests.support.clock import T0
 
@@ -69,9 +70,10 @@ def test_given_any_record_when_it_is_written_over_another_then_every_reader_sees
 
     for each in (table, loaded):
         assert [each.read(row), each.read(other_row)] == [newer, other]
-        assert each.raw_offsets((row, other_row)) == [newer.raw_offset, other.raw_offset]
+        both = np.array([row, other_row])
+        assert each.raw_offsets(both) == (newer.raw_offset, other.raw_offset)
         assert each.sides(row) == (newer.actor, newer.counterparty)
-        assert each.actors((row, other_row)) == [newer.actor, other.actor]
+        assert each.column(both, ACTOR).tolist() == [newer.actor, other.actor]
         assert asdict(each.glance(row)).items() <= asdict(newer).items()
     assert list(loaded.dump()) == list(table.dump())
 
@@ -94,7 +96,7 @@ def test_given_blocks_that_are_full_when_any_record_is_written_then_each_row_has
 
         for each in (table, loaded):
             assert [each.read(row) for row in range(30)] == expected
-            assert each.raw_offsets(range(30)) == [record.raw_offset for record in expected]
+            assert each.raw_offsets(range(30)) == tuple(record.raw_offset for record in expected)
             assert each.rows_after(T0 - 1) == list(range(30))
             assert each.rows_after(T0) == []
             moved = each.moved_in_a_day(T0)

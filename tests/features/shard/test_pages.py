@@ -1,0 +1,128 @@
+"""Entries are committed in pages: the state and the newest rows are the same wherever the pages end."""
+
+from collections import Counter
+from random import Random
+from typing import Final
+from unittest.mock import patch
+
+import msgspec
+import pytest
+
+from clearhold.features.alerts.newest_finding import NewestFinding
+from clearhold.features.core.instants import DAY_US as DAY
+from clearhold.features.core.instants import HOUR_US as HOUR
+from clearhold.features.core.log_entry import LogEntry
+from clearhold.features.core.rows.alerts import AlertRow
+from clearhold.features.core.rows.events import QuarantineRow
+from clearhold.features.shard.shard import ShardState
+from tests.oracle.random_streams import stream_of
+from tests.support.alert_rows import a_decision, evidence_of
+from tests.support.stories import ShardStory, detector_story
+
+MINUTE: Final = HOUR // 60
+SIZES: Final = (2, 7, 1_000)
+Rows = list[msgspec.Struct]
+
+
+def in_pages(entries: list[LogEntry], size: int) -> tuple[Rows, list[bytes]]:
+    """The rows of the entries, and the state after them."""
+    state, rows = ShardState(0), Rows()
+    for number, entry in enumerate(entries, 1):
+        state.apply(entry, rows.append, ends_page=number % size == 0 or number == len(entries))
+    return rows, list(state.dump())
+
+
+def newest_of(rows: Rows) -> dict[str, AlertRow]:
+    """The version with the highest offset of each alert; of two of one entry the later one."""
+    newest: dict[str, AlertRow] = {}
+    for row in rows:
+        if isinstance(row, AlertRow) and (row.id not in newest or newest[row.id].offset <= row.offset):
+            newest[row.id] = row
+    return newest
+
+
+def others_of(rows: Rows) -> Counter[str]:
+    return Counter(repr(row) for row in rows if not isinstance(row, AlertRow))
+
+
+def busy_story(transfers: int) -> ShardStory:
+    """An entity that sends the same amount each minute."""
+    story = detector_story().introduce("enti_1")
+    for place in range(transfers):
+        story.wire("enti_1", f"cpty_{place % 3}", 250_00, place * MINUTE)
+    return story
+
+
+def decided_story() -> ShardStory:
+    """Alerts that are escalated, closed and appealed by clock and by persons while further transfers join them."""
+    story = busy_story(12)
+    story.submit(a_decision(story.alert("repeated_amount"), "escalate", 13 * MINUTE))
+    story.wire("enti_1", "cpty_1", 250_00, 14 * MINUTE)
+    story.tick(15 * MINUTE)
+    story.wire("enti_1", "cpty_2", 250_00, 16 * MINUTE)
+    story.submit(a_decision(story.alert("repeated_amount"), "close", 17 * MINUTE))
+    story.wire("enti_1", "cpty_2", 250_00, 18 * MINUTE)
+    for day in (1, 3, 10, 60):
+        story.tick(day * DAY)
+        story.wire("enti_1", "cpty_2", 250_00, day * DAY + MINUTE)
+    return story
+
+
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("seed", range(6))
+def test_given_a_stream_when_its_pages_end_elsewhere_then_state_and_newest_rows_are_the_same(
+    seed: int, size: int
+) -> None:
+    entries = stream_of(Random(seed), 60)
+    rows, state = in_pages(entries, 1)
+
+    paged, paged_state = in_pages(entries, size)
+
+    assert paged_state == state
+    assert newest_of(paged) == newest_of(rows)
+    assert others_of(paged) == others_of(rows)
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_given_decisions_between_findings_when_pages_end_elsewhere_then_state_and_newest_rows_are_the_same(
+    size: int,
+) -> None:
+    story = decided_story()
+    assert {row.status for row in story.versions("repeated_amount")} >= {"open", "escalated", "closed"}
+
+    paged, state = in_pages(story.entries, size)
+
+    assert state == list(story.state.dump())
+    assert newest_of(paged) == newest_of(story.rows)
+    assert others_of(paged) == others_of(story.rows)
+
+
+def test_given_forty_transfers_of_a_page_when_they_join_an_alert_then_it_is_written_once_with_the_last() -> None:
+    story = busy_story(40)
+    each = story.versions("repeated_amount")
+
+    paged, _ = in_pages(story.entries, 1_000)
+
+    versions = [row for row in paged if isinstance(row, AlertRow) and row.detector == "repeated_amount"]
+    assert len(each) > 30
+    assert versions == [each[0], each[-1]]
+    assert evidence_of(versions[-1])["hits"] == len(each)
+
+
+def test_given_an_alert_that_fails_when_its_page_ends_then_the_entry_is_quarantined_and_others_are_written() -> None:
+    story = busy_story(40)
+    write, failed = NewestFinding.__call__, list[str]()
+
+    def write_or_fail(finding: NewestFinding) -> object:
+        if not failed or finding.alert.id in failed:
+            failed.append(finding.alert.id)
+            raise RuntimeError
+        return write(finding)
+
+    with patch.object(NewestFinding, "__call__", write_or_fail):
+        paged, _ = in_pages(story.entries, 1_000)
+
+    assert len(failed) == 1
+    assert [row.offset for row in paged if isinstance(row, QuarantineRow)] == [story.entries[-1].offset]
+    newest, expected = newest_of(paged), newest_of(story.rows)
+    assert [alert_id for alert_id in expected if newest[alert_id] != expected[alert_id]] == failed
