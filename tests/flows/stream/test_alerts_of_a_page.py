@@ -31,7 +31,7 @@ def test_given_two_batches_when_transfers_of_both_join_an_alert_then_each_batch_
     story = busy_story(40)
     middle = story.entries[30].offset
 
-    first, second = results_of([ShardChunk(0, story.entries[:31]), ShardChunk(0, story.entries[31:], PAGE_S)])
+    first, second = results_of([ShardChunk(0, story.entries[:31]), ShardChunk(0, story.entries[31:])])
 
     so_far = [row for row in story.rows if isinstance(row, AlertRow) and row.offset <= middle]
     assert newest_of(first.rows[AlertRow]) == newest_of(list(so_far))
