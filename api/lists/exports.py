@@ -11,6 +11,7 @@ Errors  RateLimitedError for an export over the limits
 import asyncio
 import csv
 import io
+import unicodedata
 from collections import Counter
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
@@ -36,7 +37,7 @@ EXPORT_WITHIN_S: Final = 3_600.0
 
 _TOO_MANY: Final = "At most {most} {what} run at a time for a tenant. Try again when one of them has finished."
 _NO_ROOM: Final = "At most {most} {what} run at a time in all. Try again when one of them has finished."
-_FORMULA_STARTS: Final = ("=", "+", "-", "@", "\t", "\r", "\0")  # A spreadsheet would run what follows.
+_FORMULA_STARTS: Final = frozenset("=+-@")  # A spreadsheet would run what follows.
 
 
 class ExportFormat(StrEnum):
@@ -187,4 +188,5 @@ def _cell(value: Any) -> str:
     if value is None:
         return ""
     text = value if isinstance(value, str) else msgspec.json.encode(value).decode()
-    return f"'{text}" if text.startswith(_FORMULA_STARTS) else text
+    first = unicodedata.normalize("NFKC", text[:1])  # full-width signs too
+    return f"'{text}" if first in _FORMULA_STARTS or not first.isprintable() else text

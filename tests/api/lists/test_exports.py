@@ -99,11 +99,24 @@ def test_given_csv_when_exported_then_the_rows_hold_the_same_under_their_names(
         assert row == {name: "" if value is None else str(value) for name, value in line.items()}
 
 
-@pytest.mark.parametrize("start", ["=", "+", "-", "@", "\t", "\r", "\0"])
+@pytest.mark.parametrize(
+    "start",
+    [
+        *("=", "+", "-", "@", "\t", "\r", "\0", "\n", "\x1b", "\x0b", "\u202e"),
+        *("\uff1d", "\uff0b", "\uff0d", "\uff20", "\ufe66", "\u207a"),
+    ],
+)
 def test_given_text_that_a_spreadsheet_would_run_when_written_as_csv_then_it_is_only_text(start: str) -> None:
     written = exports._csv_of(Cell.__struct_encode_fields__, [Cell(plain_text=f"{start}1+1", parts=(1, 2))])
 
     assert list(csv.reader(io.StringIO(written.decode(), newline=""))) == [[f"'{start}1+1", "[1,2]"]]
+
+
+@pytest.mark.parametrize("text", ["1+1", " =1", "½", "é=", "\u3000x", "", "acht_1"])
+def test_given_text_that_no_spreadsheet_runs_when_written_as_csv_then_it_is_unchanged(text: str) -> None:
+    written = exports._csv_of(Cell.__struct_encode_fields__, [Cell(plain_text=text)])
+
+    assert [row[0] for row in csv.reader(io.StringIO(written.decode(), newline=""))] == [text]
 
 
 def test_given_quotes_commas_and_line_ends_when_written_as_csv_then_they_are_read_back() -> None:
