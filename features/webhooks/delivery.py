@@ -20,6 +20,7 @@ Errors    ``ValueError`` with the rule that a URL breaks, which never quotes the
 
 import base64
 import hmac
+import re
 from collections.abc import Iterator, Sequence
 from enum import StrEnum
 from hashlib import sha256
@@ -188,6 +189,10 @@ LOCAL_HOSTS: Final = ("127.0.0.1", "localhost")
 LISTENED_URL: Final = "https://listen.invalid/"
 """Nothing is sent to URLs with this start, a reserved name (RFC 6761): their deliveries are read instead."""
 
+_PRIVATE_NAMES: Final = ("internal", "local", "localhost")
+"""The ends of names that mean something else in each network; a cloud has its metadata under the first."""
+
+_NUMBER: Final = re.compile(r"[0-9]+|0x[0-9a-f]*")
 _HOST_CHARACTERS: Final = frozenset("abcdefghijklmnopqrstuvwxyz0123456789-._")
 
 
@@ -222,7 +227,13 @@ def _broken_rules(url: SplitResult, host: str, port: int | None, *, allow_local:
         yield "must have no user name or password"
     if port is not None and port != HTTPS_PORT and port < LEAST_PORT:
         yield f"must be on port {HTTPS_PORT}, or on one from {LEAST_PORT} on"
-    if _address_of(host) is not None and is_blocked(host, allow_local=allow_local):
+    if _address_of(host) is None:
+        last = host.rstrip(".").rpartition(".")[2]
+        if _NUMBER.fullmatch(last):
+            yield "must name a host, or an address of four decimal numbers"
+        if last in _PRIVATE_NAMES and not is_local:
+            yield "must not name a host of a private network"
+    elif is_blocked(host, allow_local=allow_local):
         yield "must not name an address that is not public"
 
 
