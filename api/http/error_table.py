@@ -309,6 +309,11 @@ ERRORS: Final[Mapping[ErrorCode, ErrorEntry]] = {
     ErrorCode.INTERNAL_ERROR: ErrorEntry(
         500, "A fault of the service.", "Report the `requestId`: the log has the cause under it."
     ),
+    ErrorCode.TRANSFER_CODING_UNKNOWN: ErrorEntry(
+        501,
+        "Transfer-Encoding names a coding other than chunked; the connection is closed.",
+        "Send the body as it is, with its length or chunked.",
+    ),
     ErrorCode.SCAN_INDEX_UNSET: ErrorEntry(
         502, "The service has no scan index to import agents from.", "Set CLEARHOLD_SCAN_INDEX_URL and start it again."
     ),

@@ -31,6 +31,7 @@ ANYWHERE: Final = (
     ErrorCode.METHOD_NOT_ALLOWED,
     ErrorCode.HEADERS_TOO_LARGE,
     ErrorCode.INTERNAL_ERROR,
+    ErrorCode.TRANSFER_CODING_UNKNOWN,
     ErrorCode.OVERLOADED,
 )
 """Codes that can answer any request; no operation lists them."""

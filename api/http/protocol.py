@@ -41,6 +41,7 @@ _UNREADABLE: Final = "The request is not readable as HTTP."
 _HEAD_TOO_LARGE: Final = f"The request line and headers must have at most {HEAD_LIMIT} bytes."
 _FRAMING: Final = "The framing of the body outweighs its content: send larger chunks and fewer trailers."
 _NO_ROOM: Final = "Too many connections are open. Try again later."
+_CODINGS: Final = "A request's body may be chunked; no other transfer coding is understood."
 _NO_HOST: Final = "The header Host must be given once."
 _CHUNK_BYTES: Final = 5
 """The shortest framing of a chunk: one digit and two line ends."""
@@ -158,6 +159,7 @@ class Protocol(HttpToolsProtocol):
         self._framing_bytes = self._content_bytes = 0
         self._stop_head_timer()
         self._check_host()
+        self._check_codings()
         if self.parser.should_upgrade():
             self._check_upgrade()
         super().on_headers_complete()  # It raises for a target without a path: that request is never begun.
@@ -221,6 +223,13 @@ class Protocol(HttpToolsProtocol):
         if len(hosts) > 1 or (not hosts and self.parser.get_http_version() == "1.1"):
             self._refuse(ErrorCode.HTTP_UNREADABLE, _NO_HOST)
             raise ValueError(_NO_HOST)  # Stops the parser.
+
+    def _check_codings(self) -> None:
+        """Refuse a body that is encoded beside being chunked: it would not be decoded (RFC 9112, 6.1)."""
+        codings = [value.strip().lower() for name, value in self.headers if name == b"transfer-encoding"]
+        if codings not in ([], [b"chunked"]):
+            self._refuse(ErrorCode.TRANSFER_CODING_UNKNOWN, _CODINGS)
+            raise ValueError(_CODINGS)  # Stops the parser.
 
     def _check_upgrade(self) -> None:
         """Refuse WebSocket, and an upgrade with a body: the parser would take the body for a new request."""

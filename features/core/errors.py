@@ -116,6 +116,7 @@ class ErrorCode(StrEnum):
     TOO_MANY_AT_ONCE = "too_many_at_once"
     HEADERS_TOO_LARGE = "headers_too_large"
     INTERNAL_ERROR = "internal_error"
+    TRANSFER_CODING_UNKNOWN = "transfer_coding_unknown"
 
     SCAN_INDEX_UNSET = "scan_index_unset"
     SCAN_INDEX_FAILED = "scan_index_failed"

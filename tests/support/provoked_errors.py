@@ -268,6 +268,9 @@ CASES: Final[dict[ErrorCode, Provoke]] = {
     ErrorCode.VERSION_UNSUPPORTED: sent("GET", "/api/programs", "operator", ("Score-Version", "2020-01-01")),
     ErrorCode.REQUEST_TOO_SLOW: on_the_wire(b"GET / HTTP/1.1\r\n", head_within_s=0.05),
     ErrorCode.HTTP_UNREADABLE: on_the_wire(b"nonsense\r\n\r\n"),
+    ErrorCode.TRANSFER_CODING_UNKNOWN: on_the_wire(
+        b"POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: gzip, chunked\r\n\r\n"
+    ),
     ErrorCode.HEADERS_TOO_LARGE: on_the_wire(b"GET / HTTP/1.1\r\nX: " + b"x" * HEAD_LIMIT),
     ErrorCode.TOKEN_MISSING: sent("GET", "/api/programs", "nobody"),
     ErrorCode.TOKEN_UNKNOWN: sent("GET", "/api/programs", "forged"),

@@ -119,6 +119,49 @@ def test_given_no_host_or_two_when_sent_then_400(client: RawClient, hosts: bytes
     assert client.is_hung_up_on()
 
 
+@pytest.mark.parametrize(
+    "codings",
+    [
+        b"Transfer-Encoding: gzip, chunked\r\n",
+        b"Transfer-Encoding: identity, chunked\r\n",
+        b"Transfer-Encoding: deflate\r\nTransfer-Encoding: chunked\r\n",
+        b"Transfer-Encoding: x-none,Chunked\r\n",
+    ],
+)
+def test_given_a_coding_beside_chunked_when_sent_then_501_and_nothing_is_read(
+    api: RunningApp, client: RawClient, codings: bytes
+) -> None:
+    head = HEAD.replace(b"Transfer-Encoding: chunked\r\n", codings)
+    client.send(head, BEARER, OPERATOR, b"\r\n", chunked(BODY, size=100))
+
+    answer = client.answer()
+    assert (answer.status, "transfer coding" in answer.error) == (501, True)
+    assert client.is_hung_up_on()
+    assert api.client.get("/api/admin/tenants", headers=api.admin).json() == []
+
+
+@pytest.mark.parametrize("coding", [b"Chunked", b"CHUNKED ", b"\tchunked"])
+def test_given_chunked_in_other_letters_when_sent_then_it_is_read(client: RawClient, coding: bytes) -> None:
+    head = HEAD.replace(b"chunked\r\n", coding + b"\r\n")
+    client.send(head, BEARER, OPERATOR, b"\r\n", chunked(BODY, size=100))
+
+    assert client.answer().status == 201
+
+
+@pytest.mark.parametrize(
+    "target",
+    [b"//api/programs", b"/api%2fprograms", b"/api%2Fprograms", b"//api/admin/tenants", b"/api%2fadmin%2ftenants"],
+)
+def test_given_a_path_in_another_spelling_when_called_then_404(
+    api: RunningApp, client: RawClient, target: bytes
+) -> None:
+    of_tenant = f"Authorization: Bearer {api.create_tenant()['operatorToken']}\r\n".encode()
+    token = BEARER if b"admin" in target else of_tenant
+    client.send(b"GET " + target + b" HTTP/1.1\r\nHost: a\r\n", token, OPERATOR, b"\r\n")
+
+    assert client.answer().status == 404
+
+
 def test_given_http_1_0_when_no_host_is_named_then_it_is_answered(client: RawClient) -> None:
     client.send(b"GET /healthz HTTP/1.0\r\n\r\n")
 
