@@ -20,6 +20,7 @@ import msgspec
 from msgspec import UNSET, Raw, UnsetType
 
 from clearhold.api.http.envelope import header_values
+from clearhold.api.http.request_schema import MOST_VALUES, has_too_many_values
 
 META: Final = "_meta"
 
@@ -72,6 +73,7 @@ _NOT_A_MESSAGE: Final = (
     "The body must be one JSON-RPC 2.0 message with a method, an id that is a string or an integer, and params that "
     "are an object. Batches are not taken."
 )
+_TOO_MANY: Final = f"The message must have at most {MOST_VALUES:,} values, by its commas."
 NO_REPLY: Final = Reply(202, b"")
 
 
@@ -82,6 +84,8 @@ def request_in(raw: bytes) -> RpcRequest | None:
         _SYNTAX.decode(raw)
     except (msgspec.MsgspecError, UnicodeError, RecursionError):
         raise RpcError(RpcCode.PARSE_ERROR, _NOT_JSON) from None
+    if has_too_many_values(raw):
+        raise RpcError(RpcCode.INVALID_REQUEST, _TOO_MANY)
     try:
         message, repeats = _DECODER.decode(raw), _repeats_a_name(raw)
     except (msgspec.MsgspecError, UnicodeError, RecursionError, ValueError):

@@ -5,6 +5,8 @@ against the JSON Schema of the same Struct, which lists every failing path (of v
 schema 14.0 is an integer, so a body without failures there is decoded again with such numbers as integers. Then follow
 the checks that neither makes: repeated keys, NUL characters, ids in another form than that of paths, and rules between
 fields.
+
+Limits  a body has ``MOST_VALUES``, so that none holds the event loop
 """
 
 import json
@@ -12,21 +14,26 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from decimal import Decimal
+from itertools import islice
 from typing import Any, Final, Generic, TypeVar
 
 import jsonschema_rs
 import msgspec
 
 from clearhold.api.http.fields import MUST_BE_UUID, is_uuid
-from clearhold.api.http.validation import BODY, Failure, failures_of, path_of, refusal
+from clearhold.api.http.validation import BODY, MOST_FAILURES, Failure, failures_of, path_of, refusal
 from clearhold.features.core.errors import ErrorCode, FieldCode, FieldError, InvalidRequestError
 
 S = TypeVar("S", bound=msgspec.Struct)
 Rules = Callable[[Mapping[str, Any]], Iterable[Failure]]
 
+MOST_VALUES: Final = 8_000
+
 _ESCAPED_NUL: Final = b"\\u0000"
+_TOO_MANY: Final = Failure("", f"must have at most {MOST_VALUES:,} values, by its commas", FieldCode.TOO_LARGE)
 _TOO_DEEP: Final = Failure("", "must not nest so deeply", FieldCode.TOO_LARGE)
 _NUMBER: Final = Failure("", "must have no number outside the range of a 64-bit float or integer", FieldCode.TOO_LARGE)
+_LONGEST_NUMBER: Final = 310
 _LONGEST_WHOLE: Final = 32
 _LARGEST_WHOLE: Final = 2**53
 _DIGITS: Final = re.compile(r"-?[0-9]{1,9}", re.ASCII)
@@ -85,6 +92,8 @@ class RequestSchema(Generic[S]):
 
     def _taken(self, raw: bytes) -> tuple[S | None, dict[str, Any], list[Failure]]:
         """The body as its Struct and as submitted, and its failures; no Struct without a failure."""
+        if has_too_many_values(raw):
+            return None, {}, [_TOO_MANY]
         try:
             typed = self._decoder.decode(raw)
             plain, failures = _parsed(raw)
@@ -118,6 +127,8 @@ class RequestSchema(Generic[S]):
         try:
             plain = msgspec.json.decode(raw)
             _, failures = _parsed(raw)
+            if _NUMBER in failures:
+                return [_NUMBER]
             failures += failures_of(plain, self._validator, schema=self._schema, noun="property")
         except RecursionError:
             return [_TOO_DEEP]
@@ -130,6 +141,11 @@ class RequestSchema(Generic[S]):
         if isinstance(plain, dict):
             failures += self._rules(plain)
         return failures
+
+
+def has_too_many_values(raw: bytes) -> bool:
+    """Whether reading this JSON would take long. A comma is between any two values that are not inside one another."""
+    return raw.count(b",") > MOST_VALUES
 
 
 def _not_json(raw: bytes, fault: Exception) -> InvalidRequestError:
@@ -148,7 +164,7 @@ def _not_json(raw: bytes, fault: Exception) -> InvalidRequestError:
 def _fault_at(raw: bytes, fault: Exception) -> int | None:
     """The byte of the first fault. The standard library's parser locates it better, and accepts more."""
     try:
-        json.loads(raw.decode())
+        json.loads(raw.decode(), parse_int=str)
     except UnicodeDecodeError as error:
         return error.start
     except json.JSONDecodeError as error:
@@ -162,20 +178,27 @@ def _fault_at(raw: bytes, fault: Exception) -> int | None:
 def _parsed(raw: bytes) -> tuple[dict[str, Any], list[Failure]]:
     """The plain value, with repeated keys and NUL characters as failures: parsers accept both."""
     repeated: list[tuple[dict[str, Any], list[str]]] = []
+    failures: list[Failure] = []
 
     def closed(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         plain_object = dict(pairs)
-        if len(plain_object) != len(pairs):
+        if len(plain_object) != len(pairs) and len(repeated) < MOST_FAILURES:
             counts = Counter(name for name, _ in pairs)
             repeated.append((plain_object, [name for name, count in counts.items() if count > 1]))
         return plain_object
 
-    plain = json.loads(raw.decode(), object_pairs_hook=closed)
-    failures = (
-        list(_repeats(plain, [], {id(plain_object): names for plain_object, names in repeated})) if repeated else []
-    )
+    def whole(text: str) -> int:
+        if len(text) <= _LONGEST_NUMBER:
+            return int(text)
+        failures[:] = [_NUMBER]  # To read its digits would take the square of their number.
+        return 0
+
+    plain = json.loads(raw.decode(), object_pairs_hook=closed, parse_int=whole)
+    if repeated:
+        names_of = {id(plain_object): names for plain_object, names in repeated}
+        failures += islice(_repeats(plain, [], names_of), MOST_FAILURES)
     if _ESCAPED_NUL in raw:
-        failures += _nuls(plain, [])
+        failures += islice(_nuls(plain, []), MOST_FAILURES)
     return plain, failures
 
 

@@ -24,6 +24,7 @@ from clearhold.features.core.plain_text import country_of, last_four, routing_nu
 
 BODY: Final = "body"  # The path of the body itself.
 MOST_PARTS: Final = 2_000
+MOST_FAILURES: Final = 100
 SHOWN_FAILURES: Final = 20
 SHOWN_OPTIONS: Final = 20
 SHOWN_NAME_LENGTH: Final = 64
@@ -85,7 +86,9 @@ def refusal(failures: Iterable[Failure]) -> InvalidRequestError:
         by_path.setdefault(failure.path or BODY, failure)
     first = list(by_path.items())[:SHOWN_FAILURES]
     listed = [f"{path} {failure.words}" for path, failure in first]
-    if len(by_path) > SHOWN_FAILURES:
+    if len(by_path) >= MOST_FAILURES:
+        listed.append("and many more")
+    elif len(by_path) > SHOWN_FAILURES:
         listed.append(f"and {len(by_path) - SHOWN_FAILURES} more")
     fields = [FieldError(path=path, code=failure.code) for path, failure in first]
     return InvalidRequestError("Validation failed: " + "; ".join(listed), fields=fields)
@@ -94,12 +97,12 @@ def refusal(failures: Iterable[Failure]) -> InvalidRequestError:
 def failures_of(
     value: Any, validator: jsonschema_rs.Validator, *, schema: Mapping[str, Any], noun: str
 ) -> Iterator[Failure]:
-    """Every failing path, or the first one of a value with very many parts: the validator makes an object for each.
+    """At most ``MOST_FAILURES``; of a value with very many parts the first: the validator makes an object for each.
 
     ``schema`` is the schema that the value may break, ``noun`` the kind of its names: property or parameter.
     """
     if not _has_many_parts(value):
-        yield from _listed(validator.iter_errors(value), schema=schema, noun=noun)
+        yield from islice(_listed(validator.iter_errors(value), schema=schema, noun=noun), MOST_FAILURES)
         return
     try:
         validator.validate(value)

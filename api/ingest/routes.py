@@ -3,10 +3,12 @@ busiest route.
 
 ``data`` is not read here: unusual contents are stored, and the flow handles them.
 A batch is NDJSON, one line an event, and so is its answer. Lines end at LF or CRLF and are counted from 1; blank ones
-are skipped. The bytes of a line without its ending are the event.
+are skipped. The bytes of a line without its ending are the event. Other requests have their turn while a large body is
+verified, and between two slices of a batch.
 
-Limits  ``MOST_EVENTS`` of a batch; a line is as long as the body of a single event may be; ``MOST_WAITING`` events of a
-        program wait to be scored, and further ones are refused, for they would delay the other programs of its shard
+Limits  ``MOST_EVENTS`` of a batch, in ``MOST_LINES``; a line is as long as the body of a single event may be;
+        ``MOST_WAITING`` events of a program wait to be scored, and further ones are refused, for they would delay the
+        other programs of its shard
 Errors  InvalidRequestError for a body that is no batch; UnauthorizedError, one sentence for every failed proof of the
         sender; EnvelopeError for an invalid envelope; UnavailableError when the log could not make the events durable,
         or too many wait
@@ -20,12 +22,14 @@ from typing import Annotated, Any, Final, NamedTuple
 from zlib import crc32
 
 import msgspec
+from anyio import to_thread
 from litestar import post
 from litestar.di import NamedDependency
 from litestar.params import FromPath
 from litestar.types import Scope
 
 from clearhold.api.area import Area, Resources
+from clearhold.api.http.body import SMALL_BYTES
 from clearhold.api.http.envelope import ApiRequest, EventCounts, Outcome, header_values, note
 from clearhold.api.http.gate import checked
 from clearhold.api.http.operation import (
@@ -51,10 +55,13 @@ from clearhold.features.shard.questions import SeenEvents
 from clearhold.store.control.credentials import IngestTarget
 
 MOST_EVENTS: Final = 1_000
+MOST_LINES: Final = 2 * MOST_EVENTS
 MOST_LINE_BYTES: Final = 1_048_576
 MOST_WAITING: Final = 5_000
 
-_TOO_MANY: Final = f"must have at most {MOST_EVENTS:,} events"
+_SLICE_BYTES: Final = 65_536
+_LINE_BYTES: Final = 1_024  # A line takes as long as that many bytes more.
+_TOO_MANY: Final = f"must have at most {MOST_EVENTS:,} events, in {MOST_LINES:,} lines, blank ones included"
 _TOO_LONG: Final = f"the line must have at most {MOST_LINE_BYTES} bytes"
 EXAMPLES: Final[Mapping[str, Mapping[str, Any]]] = examples_of(__file__)
 """One event of each rail and of each kind of party, as the bank sends it; names and numbers are invented."""
@@ -87,13 +94,15 @@ class LineReceipt(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
 
 def lines_of(raw: bytes) -> list[tuple[int, bytes]]:
     """The lines that are not blank, with their numbers."""
+    if (fault := format_fault(raw)) is not None:
+        raise EnvelopeError(fault)
+    if raw.count(b"\n") + (not raw.endswith(b"\n")) > MOST_LINES:
+        raise invalid("body", _TOO_MANY, FieldCode.TOO_LONG)
     lines = [(number, line.removesuffix(b"\r")) for number, line in enumerate(raw.split(b"\n"), 1) if line.strip()]
     if not lines:
         raise invalid("body", "must have at least one event", FieldCode.TOO_SHORT)
     if len(lines) > MOST_EVENTS:
         raise invalid("body", _TOO_MANY, FieldCode.TOO_LONG)
-    if (fault := format_fault(raw)) is not None:
-        raise EnvelopeError(fault)
     return lines
 
 
@@ -102,6 +111,13 @@ def read_line(line: bytes) -> BankEvent:
     if len(line) > MOST_LINE_BYTES:
         raise EnvelopeError(_TOO_LONG)
     return read_envelope(line)
+
+
+async def _digests(secrets: Sequence[bytes], raw: bytes) -> list[bytes]:
+    """The signatures of a body. A large one is hashed by a thread; ``hmac.digest`` would hold the interpreter there."""
+    if len(raw) <= SMALL_BYTES:
+        return [hmac.digest(secret, raw, "sha256") for secret in secrets]
+    return await to_thread.run_sync(lambda: [hmac.new(secret, raw, "sha256").digest() for secret in secrets])
 
 
 class DeliveredEvent(NamedTuple):
@@ -123,16 +139,21 @@ class IngestService:
 
     async def take(self, program_id: str, scope: Any, raw: bytes) -> bool:
         """Make one event durable; True if it is a duplicate, or another event took effect under its id."""
-        target = self._admitted(program_id, scope, raw)
+        target = await self._admitted(program_id, scope, raw)
         (duplicate,) = await self._taken(target, [DeliveredEvent(read_envelope(raw).id, crc32(raw), raw)])
         return duplicate
 
     async def take_batch(self, program_id: str, scope: Any, raw: bytes) -> list[LineReceipt]:
         """Make the events of all lines durable together; an invalid line does not stop the others."""
-        target = self._admitted(program_id, scope, raw)
+        target = await self._admitted(program_id, scope, raw)
         receipts: list[LineReceipt] = []
         deliveries: dict[int, DeliveredEvent] = {}
+        read = 0
         for number, line in lines_of(raw):
+            read += _LINE_BYTES + len(line)
+            if read > _SLICE_BYTES:
+                read = 0
+                await asyncio.sleep(0)
             try:
                 deliveries[number] = DeliveredEvent(read_line(line).id, crc32(line), line)
             except EnvelopeError as error:
@@ -149,15 +170,15 @@ class IngestService:
         composed = zip(events.event_ids, events.bodies, strict=True)
         await self._taken(target, [DeliveredEvent(event_id, crc32(body), body) for event_id, body in composed])
 
-    def _admitted(self, program_id: str, scope: Any, raw: bytes) -> IngestTarget:
+    async def _admitted(self, program_id: str, scope: Any, raw: bytes) -> IngestTarget:
         """The program, if the sender is verified and not too many of its events wait."""
-        target = self._verified(program_id, scope, raw)
+        target = await self._verified(program_id, scope, raw)
         if self._pending.events_of(target.program_id, target.shard) >= MOST_WAITING:
             note(scope, outcome=Outcome.BEHIND)
             raise UnavailableError(BEHIND, ErrorCode.OVERLOADED)
         return target
 
-    def _verified(self, program_id: str, scope: Any, raw: bytes) -> IngestTarget:
+    async def _verified(self, program_id: str, scope: Any, raw: bytes) -> IngestTarget:
         """The program, after the sender has proved the knowledge of its secret.
 
         A refusal takes the same time for an unknown program and for one with one secret or two.
@@ -168,10 +189,9 @@ class IngestService:
         sent = header_values(scope, _SIGNATURE_HEADER if target is None else target.signature_header)
         well_formed = len(sent) == 1 and _SIGNATURE.fullmatch(sent[0]) is not None
         signature = bytes.fromhex(sent[0].decode("ascii")) if well_formed else b""
-        proved = [hmac.compare_digest(hmac.digest(secret, raw, "sha256"), signature) for secret in secrets]
+        proved = [hmac.compare_digest(digest, signature) for digest in await _digests(secrets, raw)]
         if target is None or not any(proved):
-            for secret in _NO_SECRETS[len(proved) :]:
-                hmac.digest(secret, raw, "sha256")
+            await _digests(_NO_SECRETS[len(proved) :], raw)
             raise UnauthorizedError(UNVERIFIED, ErrorCode.SIGNATURE_INVALID)
         endpoint = target.webhook_endpoint_id
         if endpoint is not None and header_values(scope, b"webhook-endpoint-id") != [endpoint.encode()]:

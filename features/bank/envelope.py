@@ -12,6 +12,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Callable
+from itertools import chain
 from typing import Any, Final
 
 import msgspec
@@ -84,6 +85,8 @@ def _read(text: bytes, note: Callable[[Pairs], None]) -> None:
 
 
 MAX_ID_LENGTH: Final = 255
+MOST_VALUES: Final = 20_000
+"""Those of an event, so that reading it holds no other request; a comma is between any two."""
 
 _LABEL: Final = re.compile(r"[^\x00-\x1f\x7f-\x9f]{1,255}")
 _DATE_LENGTH: Final = 10
@@ -94,6 +97,9 @@ _OTHER_NAMES: Final = {
     "type": ("event", "eventType", "event_type", "name"),
     "created_at": ("createdAt", "created", "timestamp", "time", "occurred_at", "occurredAt"),
 }
+_READ: Final = [*_OTHER_NAMES, *chain.from_iterable(_OTHER_NAMES.values())]
+_SENT: Final = msgspec.json.Decoder(msgspec.defstruct("_Sent", [(name, msgspec.Raw, msgspec.Raw()) for name in _READ]))
+_TOO_MANY: Final = f"body must have at most {MOST_VALUES:,} values, by its commas"
 _NOT_JSON: Final = "body must be one JSON object in UTF-8, well formed throughout"
 
 
@@ -106,6 +112,8 @@ class EnvelopeError(InvalidRequestError):
 
 
 def read_envelope(raw: bytes) -> BankEvent:
+    if raw.count(b",") > MOST_VALUES:
+        raise EnvelopeError(_TOO_MANY, code=FieldCode.TOO_LARGE)
     try:
         raw.decode()
         envelope = EVENT_DECODER.decode(raw)
@@ -127,17 +135,18 @@ def _fault_of(raw: bytes) -> EnvelopeError:
     """Why these bytes are no envelope."""
     try:
         raw.decode()
-        fields: dict[str, Any] = _MEMBERS.decode(raw)
+        sent = _SENT.decode(raw)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
         place = _PLACE.search(str(error))
         return EnvelopeError(
             format_fault(raw) or (f"{_NOT_JSON}; it breaks at byte {place[1]}" if place else _NOT_JSON)
         )
+    fields = {name: bytes(getattr(sent, name)) for name in _READ}
     for name in _NAMES:
-        if name in fields and not bytes(fields[name]).startswith(b'"'):
+        if fields[name] and not fields[name].startswith(b'"'):
             return EnvelopeError(f"{name} must be a string", name, FieldCode.WRONG_TYPE)
-        if name not in fields:
-            other = next((each for each in _OTHER_NAMES[name] if each in fields), None)
+        if not fields[name]:
+            other = next((each for each in _OTHER_NAMES[name] if fields[each]), None)
             hint = "" if other is None else f"; its name is {name}, and not {other}"
             return EnvelopeError(f"{name} is required{hint}", name, FieldCode.REQUIRED)
     return EnvelopeError(_NOT_JSON)

@@ -77,6 +77,54 @@ def test_given_a_body_that_is_taken_when_its_failures_are_listed_then_there_are_
     assert OVERLAP.failures(body) == []
 
 
+class Codes(msgspec.Struct, forbid_unknown_fields=True):
+    codes: tuple[Annotated[str, Meta(max_length=3)], ...] = ()
+    more: Any = None
+
+
+CODES = RequestSchema(Codes)
+
+
+def refused(body: object) -> str:
+    with pytest.raises(InvalidRequestError) as error:
+        CODES.decode(msgspec.json.encode(body))
+    return str(error.value)
+
+
+def test_given_more_faults_than_are_counted_when_read_then_the_first_are_shown_and_the_rest_are_many() -> None:
+    sentence = refused({"codes": ["long"] * 150})
+
+    assert sentence.startswith("Validation failed: codes[0] must have at most 3 characters; codes[1] ")
+    assert sentence.endswith("; codes[19] must have at most 3 characters; and many more")
+
+
+@pytest.mark.parametrize("place", [0, 5_000, 6_999])
+def test_given_a_large_body_when_a_value_is_wrong_then_its_path_is_named(place: int) -> None:
+    codes = ["abc"] * 7_000
+    codes[place] = "long"
+
+    assert refused({"codes": codes}) == f"Validation failed: codes[{place}] must have at most 3 characters"
+
+
+@pytest.mark.parametrize(
+    "body",
+    [{"codes": ["a"] * 8_002}, {"codes": ["a,a"] * 4_002}, {"more": {f"n{number}": 1 for number in range(8_002)}}],
+)
+def test_given_more_values_than_a_body_may_have_when_read_then_it_is_refused_unread(body: object) -> None:
+    assert refused(body) == "Validation failed: body must have at most 8,000 values, by its commas"
+
+
+@pytest.mark.parametrize("body", [{"codes": ["a"] * 8_000}, {"more": {f"n{number}": 1 for number in range(8_000)}}])
+def test_given_a_body_at_its_limits_when_read_then_it_is_taken(body: object) -> None:
+    assert CODES.decode(msgspec.json.encode(body))[1] == body
+
+
+@pytest.mark.parametrize("digits", [311, 4_000, 4_301])
+def test_given_a_number_beyond_a_float_where_anything_may_be_when_read_then_it_is_refused(digits: int) -> None:
+    with pytest.raises(InvalidRequestError, match="64-bit float"):
+        CODES.decode(b'{"more": [' + b"9" * digits + b"]}")
+
+
 def test_given_no_json_when_read_then_it_is_refused() -> None:
     with pytest.raises(InvalidRequestError, match="must be valid JSON"):
         OVERLAP.decode(b'{"hours": 14.0')

@@ -86,6 +86,10 @@ def test_given_a_full_batch_when_posted_then_its_events_are_appended_in_order(
         (b"", "at least one event"),
         (b" \n\r\n", "at least one event"),
         (b"\n".join([b"{}"] * (MOST_EVENTS + 1)), "at most 1,000 events"),
+        (b"\n" * (2 * MOST_EVENTS + 1), "2,000 lines, blank ones included"),
+        (b" \n" * 2_097_152, "2,000 lines, blank ones included"),
+        (an_event() + b"\r\n" * (2 * MOST_EVENTS + 1), "2,000 lines, blank ones included"),
+        (b"[\n" + b"  {},\n" * 5_000 + b"]", "JSON array"),
         (b"[" + an_event() + b"]", "JSON array"),
         (b"id,type,created_at\n1,2,3\n", "CSV"),
         (b"\x1f\x8b\x08\x00", "gzip"),
@@ -98,6 +102,18 @@ def test_given_a_body_that_is_no_batch_when_posted_then_400_says_what_it_is_and_
 ) -> None:
     assert_refused(send(api, program, body), 400, sentence)
     assert bank_entries(api) == []
+
+
+@pytest.mark.parametrize("end", [b"", b"\n", b"\r\n"])
+def test_given_as_many_lines_as_a_batch_may_have_when_half_are_blank_then_all_events_are_taken(
+    api: RunningApp, program: dict[str, Any], end: bytes
+) -> None:
+    events = [an_event(f"evnt_{number}") for number in range(MOST_EVENTS)]
+
+    answered = receipts(send(api, program, b"\n" + b"\n\n".join(events) + end))
+
+    assert [each["line"] for each in answered] == [*range(2, 2 * MOST_EVENTS + 1, 2)]
+    assert bank_entries(api) == events
 
 
 def test_given_a_line_longer_than_an_event_may_be_when_posted_then_only_that_line_is_refused(

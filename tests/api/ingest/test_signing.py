@@ -9,6 +9,7 @@ from structlog.testing import capture_logs
 
 from clearhold.client.answers import sign
 from clearhold.client.client import ClearholdClient
+from tests.api.ingest.test_ingest import an_event, bank_entries
 from tests.support.fake_service import PROGRAM
 from tests.support.running_app import RunningApp, assert_refused
 
@@ -159,3 +160,24 @@ def test_given_another_header_when_the_client_posts_then_it_signs_there(monkeypa
 
     assert [request.headers.get("Column-Signature") for request in requests] == [sign(SECRET, event("evnt_1")), None]
     assert [request.headers.get("Bank-Signature") for request in requests] == [None, sign(SECRET, event("evnt_1"))]
+
+
+@pytest.mark.parametrize("secrets", [1, 2])
+def test_given_a_body_that_a_thread_verifies_when_posted_then_it_is_taken_or_refused_as_any(
+    api: RunningApp, program: dict[str, Any], secrets: int
+) -> None:
+    if secrets == 2:
+        path = f"/api/admin/programs/{program['id']}/ingest-secret"
+        assert api.client.post(path, json={"overlapHours": 1}, headers=api.admin).status_code == 201
+    body = an_event(data={"note": "x" * 100_000})
+
+    assert_refused(api.deliver(program, body, **{"Bank-Signature": "0" * 64}), 401)
+    assert api.deliver(program, body).status_code == 200
+
+
+@pytest.mark.parametrize("data", [[1] * 20_001, {f"n{number}": 1 for number in range(20_001)}])
+def test_given_an_event_of_too_many_values_when_posted_then_400_and_nothing_is_stored(
+    api: RunningApp, program: dict[str, Any], data: Any
+) -> None:
+    assert_refused(api.deliver(program, an_event(data=data)), 400, "at most 20,000 values")
+    assert bank_entries(api) == []
