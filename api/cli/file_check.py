@@ -8,11 +8,8 @@ import msgspec
 
 from clearhold.client.event_lines import MAX_LINE_BYTES, EventLine, LineReader
 from clearhold.features.bank.envelope import EnvelopeError, format_fault, read_envelope
-from clearhold.features.bank.events import decode_event
-from clearhold.features.core.log_entry import EntryKind, EventResult, LogEntry
-from clearhold.features.core.rows.events import EventRow
-from clearhold.features.shard.pipeline import process_bank_event
-from clearhold.features.state.program import ProgramState
+from clearhold.features.core.log_entry import EventResult
+from clearhold.features.shard.pipeline import Trial
 
 REFUSED: Final = "refused"
 FAULTY: Final = frozenset(
@@ -21,7 +18,6 @@ FAULTY: Final = frozenset(
 """Results that need a look; each of these lines is listed."""
 
 _LINES_AT_A_TIME: Final = 256
-_PROGRAM: Final = "check"
 
 
 class CheckedLine(msgspec.Struct, frozen=True, kw_only=True):
@@ -40,9 +36,7 @@ class FileCheck:
         self.counts: Counter[str] = Counter()
         self.notes: dict[str, tuple[int, int]] = {}  # by sentence on other lines: their number, and the first
         self.position = 0
-        self._reader, self._now = reader, now
-        self._program = ProgramState(_PROGRAM)
-        self._program.runs_detectors = False
+        self._reader, self._trial = reader, Trial(now=now)
 
     def run(self, on_faulty: Callable[[CheckedLine], None]) -> str | None:
         """Check every line; the reason when the file as a whole is no file of events."""
@@ -68,8 +62,5 @@ class FileCheck:
             read_envelope(line.body)
         except EnvelopeError as error:
             return CheckedLine(number=line.number, result=REFUSED, reason=str(error), path=error.path)
-        rows: list[msgspec.Struct] = []
-        entry = LogEntry(0, line.number, EntryKind.BANK, _PROGRAM, self._now, line.body)
-        process_bank_event(self._program, decode_event(line.body), entry, rows.append)
-        (row,) = [row for row in rows if isinstance(row, EventRow)]
+        row = self._trial.row_of(line.body)
         return CheckedLine(number=line.number, result=row.result, reason=row.reason, path=row.path)

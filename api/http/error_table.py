@@ -103,7 +103,8 @@ ERRORS: Final[Mapping[ErrorCode, ErrorEntry]] = {
     ),
     ErrorCode.SIGNATURE_INVALID: _unproven(
         "Program, secret, signature and body do not match; the answer does not say which of them is wrong.",
-        "Sign the raw bytes with HMAC-SHA256, the program's whole ingest secret as the key, and send 64 hex digits.",
+        "Sign the raw bytes with HMAC-SHA256, the program's whole ingest secret as the key, and send 64 hex digits. "
+        "For a simulated program, POST /api/ingest/bank/{programId}/check names the fault.",
     ),
     ErrorCode.SCOPE_MISSING: _forbidden(
         "The API key lacks the scope of this route.", "Create a key with the scope that `error` names."

@@ -9,9 +9,9 @@ verified, and between two slices of a batch.
 Limits  ``MOST_EVENTS`` of a batch, in ``MOST_LINES``; a line is as long as the body of a single event may be;
         ``MOST_WAITING`` events of a program wait to be scored, and further ones are refused, for they would delay the
         other programs of its shard
-Errors  InvalidRequestError for a body that is no batch; UnauthorizedError, one sentence for every failed proof of the
-        sender; EnvelopeError for an invalid envelope; UnavailableError when the log could not make the events durable,
-        or too many wait
+Errors  InvalidRequestError for a body that is no batch; UnauthorizedError, one sentence for every signature that
+        proves nothing, and one for none; EnvelopeError for an invalid envelope; UnavailableError when the log could not
+        make the events durable, or too many wait
 """
 
 import asyncio
@@ -41,6 +41,7 @@ from clearhold.api.http.operation import (
     RawBody,
     examples_of,
 )
+from clearhold.api.ingest.check import DeliveryCheck, check_delivery
 from clearhold.api.lists.handlers import FastRoute, JsonAnswer, answered_by_middleware
 from clearhold.api.log.commands import EventKey
 from clearhold.features.bank.envelope import EnvelopeError, format_fault, read_envelope
@@ -66,7 +67,12 @@ _TOO_LONG: Final = f"the line must have at most {MOST_LINE_BYTES} bytes"
 EXAMPLES: Final[Mapping[str, Mapping[str, Any]]] = examples_of(__file__)
 """One event of each rail and of each kind of party, as the bank sends it; names and numbers are invented."""
 
-UNVERIFIED: Final = "The event's signature could not be verified."
+_TO_SEND: Final = (
+    f"Send the header {SIGNATURE_HEADER}, or the one that the program names: 64 hex digits, the HMAC-SHA256 of the raw "
+    "body. The key is the program's whole ingest secret, whsec_ included."
+)
+UNVERIFIED: Final = f"The event's signature could not be verified. {_TO_SEND}"
+UNSIGNED: Final = f"The event has no signature: the header {SIGNATURE_HEADER} is missing. {_TO_SEND}"
 BEHIND: Final = f"{MOST_WAITING:,} events of this program wait to be scored. Nothing was stored; try again."
 
 _SIGNATURE_HEADER: Final = SIGNATURE_HEADER.lower().encode()
@@ -111,6 +117,11 @@ def read_line(line: bytes) -> BankEvent:
     if len(line) > MOST_LINE_BYTES:
         raise EnvelopeError(_TOO_LONG)
     return read_envelope(line)
+
+
+def _is_signed(scope: Any) -> bool:
+    """Whether a header may be a signature, by the request alone: an answer by the program would tell what it names."""
+    return any(name == _SIGNATURE_HEADER or _SIGNATURE.fullmatch(value) for name, value in scope["headers"])
 
 
 async def _digests(secrets: Sequence[bytes], raw: bytes) -> list[bytes]:
@@ -192,7 +203,7 @@ class IngestService:
         proved = [hmac.compare_digest(digest, signature) for digest in await _digests(secrets, raw)]
         if target is None or not any(proved):
             await _digests(_NO_SECRETS[len(proved) :], raw)
-            raise UnauthorizedError(UNVERIFIED, ErrorCode.SIGNATURE_INVALID)
+            raise UnauthorizedError(UNVERIFIED if _is_signed(scope) else UNSIGNED, ErrorCode.SIGNATURE_INVALID)
         endpoint = target.webhook_endpoint_id
         if endpoint is not None and header_values(scope, b"webhook-endpoint-id") != [endpoint.encode()]:
             raise UnauthorizedError(UNVERIFIED, ErrorCode.SIGNATURE_INVALID)
@@ -314,4 +325,7 @@ async def take_batch(program_id: FromPath[str], request: ApiRequest, ingest: Nam
     return _LINES.encode_lines(receipts)
 
 
-AREA: Final = Area(routes=(ingest_is_answered_by_middleware, take_batch), provide={"ingest": IngestService})
+AREA: Final = Area(
+    routes=(ingest_is_answered_by_middleware, take_batch, check_delivery),
+    provide={"ingest": IngestService, "delivery_check": DeliveryCheck},
+)

@@ -75,13 +75,19 @@ object a second time. A program that was created with a `webhookEndpointId` also
 A bank that makes its secrets itself and signs in another header is set up by the platform admin
 ([operations](operations.md#a-banks-own-webhook-secret)).
 
+While you write a sender, post its events to `POST /api/ingest/bank/{programId}/check` of a simulated program, with the
+same headers and bytes. The answer names the faults of the signature (part of the secret as the key, other bytes,
+base64, a prefix, another header), of the envelope and of `data`, and the result that the event would have. Nothing is
+stored. A program of the bank has no such route: its answer to a wrong signature is the same sentence for every cause.
+
 """
 _BATCH: Final = """
 ### Many at a time
 
 `POST /api/ingest/bank/{programId}/batch` takes up to 1,000 events, one a line (NDJSON), in at most 4 MiB; a line is an
-event of at most 1 MiB. One signature covers the raw body. The events that can be used are durable together, and there
-is one line of answer for each, in order: `{"line": 1, "received": true, "id": "evnt_1", "duplicate": false}`, or
+event of at most 1 MiB, and a batch has at most 2,000 lines, blank ones included. One signature covers the raw body. The
+events that can be used are durable together, and there is one line of answer for each, in order:
+`{"line": 1, "received": true, "id": "evnt_1", "duplicate": false}`, or
 `{"line": 2, "received": false, "error": "...", "path": "created_at"}`. A bad line does not stop the others. After a 503
 send the whole batch again. `clearhold replay FILE` sends a file this way.
 

@@ -26,6 +26,7 @@ from clearhold.features.bank.events import (
     BankEvent,
     TransferSnapshot,
     TypedEvent,
+    decode_event,
     decode_object,
 )
 from clearhold.features.bank.faults import CAMEL_CASE_ID, fault_of, reads_plainly
@@ -33,6 +34,7 @@ from clearhold.features.bank.transfers import EventKind, read_transfer
 from clearhold.features.core.instants import parse_instant
 from clearhold.features.core.log_entry import (
     Emit,
+    EntryKind,
     EntryPosition,
     EventFault,
     EventOutcome,
@@ -79,6 +81,23 @@ _PARTY_EVENTS: Final = {
     "counterparty": apply_counterparty_event,
     "account": apply_account_event,
 }
+
+
+class Trial:
+    """Events tried on a new program, which nothing stores. ``now`` is the time at which they arrive."""
+
+    def __init__(self, *, now: int) -> None:
+        self._now, self._offset, self._program = now, 0, ProgramState("trial")
+        self._program.runs_detectors = False
+
+    def row_of(self, body: bytes) -> EventRow:
+        """The row of the next event, whose envelope is valid."""
+        self._offset += 1
+        rows: list[Any] = []
+        entry = LogEntry(0, self._offset, EntryKind.BANK, self._program.id, self._now, body)
+        process_bank_event(self._program, decode_event(body), entry, rows.append)
+        (row,) = [row for row in rows if isinstance(row, EventRow)]
+        return row
 
 
 def process_bank_event(program: ProgramState, event: Event, entry: LogEntry, emit: Emit) -> None:

@@ -143,6 +143,13 @@ OPERATIONS: Final = (
     Operation(
         method="POST", path="/api/ingest/bank/{}/batch", access=Access.SIGNATURE, fills=("program",), body=bodies.event
     ),
+    Operation(
+        method="POST",
+        path="/api/ingest/bank/{}/check",
+        access=Access.PUBLIC,
+        fills=("simulated program",),
+        body=bodies.event,
+    ),
     Operation(method="POST", path="/api/mcp", access=Access.BEARER_ALONE, scope="connector", body=bodies.handshake),
     *_listed("/api/events", "alerts:read"),
     *_party("events", "event"),

@@ -14,18 +14,22 @@ from tests.support.running_app import assert_refused
 
 KIB: Final = 1_024
 BATCH: Final = "/api/ingest/bank/{}/batch"
+CHECK: Final = "/api/ingest/bank/{}/check"
 VERIFY: Final = "/api/proofs/verify"
 LIMITS: Final = {
     "/api/preflight": 64 * KIB,
     "/api/ladder/evaluate": 64 * KIB,
     "/api/ingest/bank/{}": 1_024 * KIB,
     BATCH: 4_096 * KIB,
+    CHECK: 64 * KIB,
 }
 USUAL_LIMIT: Final = 256 * KIB
 JSON: Final = "application/json"
 
 BODIES: Final = [each for each in WRITES if each.body is not None]
-OURS: Final = [each for each in BODIES if each.access not in {Access.SIGNATURE, Access.BEARER_ALONE}]
+OURS: Final = [
+    each for each in BODIES if each.access not in {Access.SIGNATURE, Access.BEARER_ALONE} and each.path != CHECK
+]
 
 
 ANY_TOKEN: Final = {

@@ -9,7 +9,8 @@ from structlog.testing import capture_logs
 
 from clearhold.client.answers import sign
 from clearhold.client.client import ClearholdClient
-from tests.api.ingest.test_ingest import an_event, bank_entries
+from tests.api.ingest.test_ingest import VECTOR_BODY, VECTOR_SIGNATURE, an_event, bank_entries
+from tests.support.callers import UNKNOWN_ID
 from tests.support.fake_service import PROGRAM
 from tests.support.running_app import RunningApp, assert_refused
 
@@ -160,6 +161,38 @@ def test_given_another_header_when_the_client_posts_then_it_signs_there(monkeypa
 
     assert [request.headers.get("Column-Signature") for request in requests] == [sign(SECRET, event("evnt_1")), None]
     assert [request.headers.get("Bank-Signature") for request in requests] == [None, sign(SECRET, event("evnt_1"))]
+
+
+def refusals(api: RunningApp, program: dict[str, Any], sent: dict[str, str]) -> set[str]:
+    """What is said of one request to the program, to one that names another header, and to none."""
+    path = f"/api/admin/programs/{api.create_program({'id': program['tenantId']}, slug='other')['id']}"
+    other = api.client.patch(path, json={"signatureHeader": "Column-Signature"}, headers=api.admin).json()
+    ids = (program["id"], other["id"], UNKNOWN_ID)
+    answers = [api.client.post(f"/api/ingest/bank/{each}", content=VECTOR_BODY, headers=sent) for each in ids]
+    for answer in answers:
+        assert_refused(answer, 401)
+    return {answer.json()["error"] for answer in answers}
+
+
+@pytest.mark.parametrize("name", ["Bank-Signature", "Column-Signature", "X-Other"])
+@pytest.mark.parametrize("value", ["0" * 64, VECTOR_SIGNATURE, "f" * 64])
+def test_given_a_signature_that_proves_nothing_when_posted_anywhere_then_one_sentence_says_what_to_send(
+    api: RunningApp, program: dict[str, Any], name: str, value: str
+) -> None:
+    (sentence,) = refusals(api, program, {name: value})
+
+    for words in ("could not be verified", "Bank-Signature", "64 hex digits", "HMAC-SHA256 of the raw body", "whsec_"):
+        assert words in sentence
+
+
+@pytest.mark.parametrize("sent", [{}, {"X-Operator": "ann"}, {"Column-Signature": "no hash"}])
+def test_given_no_signature_when_posted_anywhere_then_one_sentence_names_the_missing_header(
+    api: RunningApp, program: dict[str, Any], sent: dict[str, str]
+) -> None:
+    (sentence,) = refusals(api, program, sent)
+
+    assert "the header Bank-Signature is missing" in sentence
+    assert "64 hex digits" in sentence
 
 
 @pytest.mark.parametrize("secrets", [1, 2])
