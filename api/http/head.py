@@ -22,6 +22,7 @@ from typing import Any, Final, TypeVar
 from urllib.parse import unquote_to_bytes, urlsplit
 
 from litestar import Response
+from litestar.exceptions import NotFoundException
 from litestar.types import ASGIApp, Receive, Scope, Send
 
 from clearhold.api.http.envelope import ApiRequest, header_values
@@ -52,7 +53,15 @@ def split_as_sent(app: ASGIApp) -> ASGIApp:
 
 
 def read_ids(scope: Any) -> None:
-    """Once the route is known: the path parameters as the caller's own strings."""
+    """Once the route is known: the path parameters as the caller's own strings.
+
+    The other segments must be sent in plain letters: an edge that looks for them would miss ``%61dmin``.
+    """
+    raw = scope["raw_path"].partition(b"?")[0]
+    if b"%" in raw:
+        segments = zip(scope["path_template"].split("/"), raw.decode("ascii", "replace").split("/"), strict=False)
+        if any(known != segment for known, segment in segments if not known.startswith("{")):
+            raise NotFoundException
     sent = scope["path_params"]
     if any("%" in each for each in sent.values()):  # The router shares its dictionary between requests.
         scope["path_params"] = {name: _read(each) for name, each in sent.items()}

@@ -2,7 +2,7 @@
 
 import threading
 from collections.abc import Iterator
-from typing import Final
+from typing import Any, Final
 
 import pytest
 from msgspec import json
@@ -150,7 +150,10 @@ def test_given_chunked_in_other_letters_when_sent_then_it_is_read(client: RawCli
 
 @pytest.mark.parametrize(
     "target",
-    [b"//api/programs", b"/api%2fprograms", b"/api%2Fprograms", b"//api/admin/tenants", b"/api%2fadmin%2ftenants"],
+    [
+        *(b"//api/programs", b"/api%2fprograms", b"/api%2Fprograms", b"/%61pi/programs", b"/api/program%73"),
+        *(b"//api/admin/tenants", b"/api%2fadmin%2ftenants", b"/api/%61dmin/tenants", b"/api/admin/tenants%2F"),
+    ],
 )
 def test_given_a_path_in_another_spelling_when_called_then_404(
     api: RunningApp, client: RawClient, target: bytes
@@ -160,6 +163,17 @@ def test_given_a_path_in_another_spelling_when_called_then_404(
     client.send(b"GET " + target + b" HTTP/1.1\r\nHost: a\r\n", token, OPERATOR, b"\r\n")
 
     assert client.answer().status == 404
+
+
+def test_given_an_id_in_another_spelling_when_called_then_it_is_that_id(
+    program: dict[str, Any], client: RawClient
+) -> None:
+    spelt = b"".join(b"%%%02x" % each for each in program["id"].encode())
+    path = b"/api/admin/programs/" + spelt + b"/ingest-secret"
+    head = HEAD.replace(b"/api/admin/tenants", path)
+    client.send(head, BEARER, OPERATOR, b"\r\n", chunked(b"{}", size=2))
+
+    assert client.answer().status == 201
 
 
 def test_given_http_1_0_when_no_host_is_named_then_it_is_answered(client: RawClient) -> None:
