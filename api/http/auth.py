@@ -166,9 +166,7 @@ class Authenticator:
 
     def _key_principal(self, key: StoredKey, tenant: Tenant) -> Principal:
         entry = key.entry
-        program_ids = self._tenancy.programs.ids(tenant.id, SOURCE_OF_MODE[entry.mode])
-        if entry.program_id is not None:
-            program_ids = program_ids & {entry.program_id}
+        of_mode = self._tenancy.programs.ids(tenant.id, SOURCE_OF_MODE[entry.mode])
         return Principal(
             kind=PrincipalKind.KEY,
             id=entry.id,
@@ -176,7 +174,8 @@ class Authenticator:
             tenant=tenant.slug,
             operator=f"{KEY_OPERATOR_PREFIX}{entry.prefix}",
             mode=entry.mode,
-            program_ids=program_ids,
+            of_mode=of_mode,
+            program_ids=of_mode if entry.program_id is None else of_mode & {entry.program_id},
             tenant_wide=entry.program_id is None and entry.mode is KeyMode.LIVE,
             scopes=frozenset(entry.scopes),
         )

@@ -66,9 +66,8 @@ class RecordedPreflights:
         if body is None:
             raise UnavailableError(UNREADABLE)
         record = msgspec.json.decode(body, type=PreflightRecord)
-        if record.tenant_id != principal.tenant_id:
+        if record.tenant_id != principal.tenant_id or not principal.finds(record.answer.program_id):
             return None
-        principal.require_program(record.answer.program_id)
         return record
 
     def _drop_committed(self, shard: int) -> None:

@@ -63,8 +63,9 @@ SOURCE_OF_MODE: Final = {KeyMode.TEST: ProgramSource.SIMULATED, KeyMode.LIVE: Pr
 class Principal(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """A proven caller. The admin has no tenant: both tenant fields are empty.
 
-    ``operator`` is the name on the record; ``program_ids`` None is every program of the tenant; ``tenant_wide`` is
-    whether it may read data of the whole tenant; empty ``scopes`` are all that the mode allows.
+    ``operator`` is the name on the record; ``of_mode`` are the programs that a key's mode allows, and ``program_ids``
+    those of them that the key reaches, where None is every program of the tenant; ``tenant_wide`` is whether the caller
+    may read data of the whole tenant; empty ``scopes`` are all that the mode allows.
     """
 
     kind: PrincipalKind
@@ -74,6 +75,7 @@ class Principal(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     operator: str = ""
     has_own_token: bool = False  # the token was issued to the person ``operator``
     mode: KeyMode | None = None
+    of_mode: frozenset[str] | None = None
     program_ids: frozenset[str] | None = None
     tenant_wide: bool = True
     scopes: frozenset[KeyScope] = frozenset()
@@ -92,6 +94,15 @@ class Principal(msgspec.Struct, frozen=True, kw_only=True, gc=False):
         """Raise ForbiddenError for a program of the tenant that this principal may not touch."""
         if not self.reaches(program_id):
             raise ForbiddenError(OUT_OF_REACH, ErrorCode.PROGRAM_OUT_OF_REACH)
+
+    def finds(self, program_id: str) -> bool:
+        """Whether an object of this program exists for the caller: none of another program does for a key of one.
+
+        Raise ForbiddenError outside the key's mode.
+        """
+        if self.of_mode is None or program_id not in self.of_mode:
+            self.require_program(program_id)
+        return self.reaches(program_id)
 
     def require_tenant_wide(self) -> None:
         """Raise ForbiddenError for a key of one program, or of simulated ones only."""

@@ -99,11 +99,10 @@ class Rules:
         return tuple(each for each in self.of_tenant(principal.tenant_id).all() if is_reached(principal, each.rule))
 
     def find(self, principal: Principal, rule_id: str) -> StoredRule | None:
-        """The tenant's rule of that id; ForbiddenError for a program out of reach."""
+        """The tenant's rule of that id; ForbiddenError for a program outside a key's mode."""
         stored = self.of_tenant(principal.tenant_id).find(rule_id)
-        if stored is not None and stored.rule.program_id is not None:
-            principal.require_program(stored.rule.program_id)
-        return stored
+        program_id = None if stored is None else stored.rule.program_id
+        return stored if program_id is None or principal.finds(program_id) else None
 
 
 def is_reached(principal: Principal, rule: Rule) -> bool:

@@ -97,9 +97,11 @@ class WebhookEndpoints:
         self._put(replace(self._endpoints[entry.endpoint_id], secrets=(secret, replaced)))
 
     def find(self, principal: Principal, endpoint_id: str) -> Endpoint | None:
-        """The tenant's endpoint with that id, in upper or lower case; ForbiddenError when it is out of reach."""
+        """The tenant's endpoint with that id, in upper or lower case; ForbiddenError outside a key's mode."""
         endpoint = self._endpoints.get(endpoint_id.lower())
         if endpoint is None or endpoint.tenant_id != principal.tenant_id:
+            return None
+        if endpoint.program_id is not None and not principal.finds(endpoint.program_id):
             return None
         require_endpoint_of(principal, endpoint.program_id)
         return endpoint

@@ -52,10 +52,10 @@ InProgram = TypeVar("InProgram", bound=EventRow | EntityRow | CounterpartyRow)
 
 
 def reached(principal: Principal, rows: list[InProgram]) -> list[InProgram]:
-    """The rows within the principal's reach; ForbiddenError when all of them are out of it."""
+    """The rows within the principal's reach; ForbiddenError when all of them are outside a key's mode."""
     within = [row for row in rows if principal.reaches(row.program_id)]
     if rows and not within:
-        principal.require_program(rows[0].program_id)
+        principal.finds(rows[0].program_id)
     return within
 
 
@@ -142,12 +142,13 @@ class Timeline(CommittedRows, Generic[Row, Stored]):
         cls._key_of = staticmethod(attrgetter(*by, "offset"))
 
     def find(self, principal: Principal, row_id: str) -> Stored | None:
-        """ForbiddenError when the tenant has it on a program, or as a whole, out of the principal's reach."""
+        """ForbiddenError when the tenant has it on a program outside a key's mode, or as a whole."""
         values = self._first(_FIND.format(**self._words), [principal.tenant_id, row_id])
         if values is None:
             return None
         row = self._row(values)
-        principal.require_program(row.program_id)  # type: ignore[attr-defined]  # as the class says of its rows
+        if not principal.finds(row.program_id):  # type: ignore[attr-defined]  # as the class says of its rows
+            return None
         return self._stored(principal, [row])[0]
 
     def list_page(self, principal: Principal, wanted: RowFilter, after: Place | None, limit: int) -> list[Stored]:

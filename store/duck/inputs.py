@@ -85,7 +85,7 @@ class Events(CommittedRows):
     def find(self, principal: Principal, event_id: str, program_ids: Sequence[str] | None) -> list[EventRow]:
         """The newest deliveries under that id in the programs (None: the tenant's) within the principal's reach.
 
-        ForbiddenError when the tenant has it only out of reach.
+        ForbiddenError when the tenant has it only outside a key's mode.
         """
         if program_ids is not None and not program_ids:
             return []
@@ -168,13 +168,12 @@ class PreflightCounts(NamedTuple):
 
 class Preflights(CommittedRows):
     def find(self, principal: Principal, preflight_id: str) -> PreflightRecord | None:
-        """ForbiddenError when the tenant has it on a program out of the principal's reach."""
+        """ForbiddenError when the tenant has it on a program outside a key's mode."""
         body = self._value(_FIND_PREFLIGHT, [principal.tenant_id, preflight_id])
         if body is None:
             return None
         record = _RECORD.decode(body)
-        principal.require_program(record.answer.program_id)
-        return record
+        return record if principal.finds(record.answer.program_id) else None
 
     def matched_transfer_id(self, principal: Principal, preflight_id: str) -> str | None:
         """The transfer that landed for it, if any."""

@@ -115,7 +115,7 @@ class Transfers(
     ) -> StoredTransferRow | None:
         """The transfer of that id, in any of the programs (None: of the tenant's).
 
-        Within the principal's reach if there is one; ForbiddenError when the tenant has it only out of reach.
+        Within the principal's reach if there is one; ForbiddenError when the tenant has it only outside a key's mode.
         """
         if program_ids is not None and not program_ids:
             return None
@@ -126,8 +126,7 @@ class Transfers(
         if selected is None:
             return None
         row = self._row(selected)
-        principal.require_program(row.program_id)
-        return self._stored(principal, [row])[0]
+        return self._stored(principal, [row])[0] if principal.finds(row.program_id) else None
 
     def programs_of(self, principal: Principal, transfer_id: str) -> list[str]:
         """The programs within the principal's reach that have a transfer of that id."""

@@ -11,7 +11,7 @@ from jsonschema_rs import Draft202012Validator
 from clearhold.api.connector.rest import NOTICE, cleaned, separated
 from clearhold.api.http.operation import RateClass
 from tests.support.alerting import ALERTING, alerts_of, an_alert, appeal, decide, deliver, outgoing, party
-from tests.support.callers import running_app
+from tests.support.callers import UNKNOWN_ID, running_app
 from tests.support.connector import Assistant, Json
 from tests.support.running_app import RunningApp, assert_refused
 
@@ -230,9 +230,15 @@ def test_given_callers_when_they_lack_something_then_the_tool_refuses_as_its_rou
     reader = Assistant(api, api.key(tenant, scopes=["connector", "alerts:read"]))
     assert reader.tools() == ["list_queue", "get_alert"]
     assert reader.refusal("decide_alert", {}) == "This API key lacks the scope alerts:decide."
-    for headers in (api.key(tenant, programId=elsewhere["id"]), api.key(tenant, mode="test")):
-        assert "may not touch this program" in Assistant(api, headers).refusal("list_queue", queue)
-        assert "may not touch this program" in Assistant(api, headers).refusal("get_alert", {"alertId": alert["id"]})
+    narrow, test = (
+        Assistant(api, api.key(tenant, programId=elsewhere["id"])),
+        Assistant(api, api.key(tenant, mode="test")),
+    )
+    for assistant in (narrow, test):
+        assert "may not touch this program" in assistant.refusal("list_queue", queue)
+    assert "may not touch this program" in test.refusal("get_alert", {"alertId": alert["id"]})
+    for alert_id in (alert["id"], UNKNOWN_ID):
+        assert narrow.refusal("get_alert", {"alertId": alert_id}) == "Unknown alert on this tenant."
     key = Assistant(api, api.key(tenant))
     assert "person" in key.refusal("decide_alert", decision)
     stranger = Assistant(api, api.operator(api.create_tenant("second-bank")))

@@ -16,6 +16,7 @@ from tests.support.running_app import assert_refused, assert_stamped
 
 METHODS: Final = {"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"}
 
+PROGRAMS: Final = {"program", "slug", "wide program", "simulated program"}
 NO_BEARER: Final = {
     "nobody",
     "forged",
@@ -106,11 +107,18 @@ def expected(operation: Operation, caller: str) -> int:
         **dict.fromkeys(ELSEWHERE, 403 if elsewhere else operation.success),
         "key with another scope": 403 if operation.scope else operation.success,
     }
+    if elsewhere and not names_a_program(operation):
+        refused["key of another program"] = 404
     if operation.whole_tenant:
         refused |= dict.fromkeys(ELSEWHERE | {"key of the program"}, 403)
     if operation.needs_person:
         refused |= {key: 400 for key in KEYS if refused.get(key, operation.success) == operation.success}
     return refused.get(caller, operation.success)
+
+
+def names_a_program(operation: Operation) -> bool:
+    """Beside what it is about; the body of an action always does."""
+    return operation.route == ("POST", "/api/actions") or not PROGRAMS.isdisjoint(name for name, _ in operation.ids)
 
 
 def theirs_to_write(world: World, operation: Operation, caller: str) -> dict[str, Any]:
@@ -261,6 +269,23 @@ def test_given_an_object_of_this_tenant_when_another_names_it_then_it_hears_what
     assert_refused(theirs, 404)
     assert theirs.json()["error"] == nobodys.json()["error"]
     assert unchanging(theirs) == unchanging(nobodys)
+
+
+@pytest.mark.parametrize(
+    "operation", [each for each in OPERATIONS if expected(each, "key of another program") == 404], ids=titled
+)
+def test_given_an_object_of_another_program_when_a_key_of_one_names_it_then_it_hears_what_it_hears_of_nothing(
+    world: World, operation: Operation
+) -> None:
+    ids = ids_for(world, operation)
+    headers = world.callers["key of another program"].headers
+
+    elsewhere = call(world, operation, headers, ids)
+    nowhere = call(world, operation, headers, ids | {name: UNKNOWN_ID for name, _ in operation.ids})
+
+    assert_refused(elsewhere, 404)
+    assert elsewhere.json()["error"] == nowhere.json()["error"]
+    assert unchanging(elsewhere) == unchanging(nowhere)
 
 
 def unchanging(answer: Any) -> dict[str, str]:

@@ -1,4 +1,7 @@
-"""What each caller reaches of each program: lists are narrowed, the rest is 403 on this tenant and 404 on another."""
+"""What each caller reaches of each program: lists are narrowed, the rest is 403 on this tenant and 404 on another.
+
+To a key of one program the objects of the others of its mode are 404 as well.
+"""
 
 from collections.abc import Iterator
 from typing import Any, Final
@@ -98,6 +101,12 @@ def status_for(caller: str, program: str) -> int:
     return 403 if (program in OF_SECOND) is ("another tenant" in caller) else 404
 
 
+def status_in(caller: str, program: str) -> int:
+    """The status of an object of the program, which itself is not named."""
+    of_mode = REACH["live key"] if caller in {"key of the program", "key of another program"} else set()
+    return 404 if program in of_mode - REACH[caller] else status_for(caller, program)
+
+
 @pytest.mark.parametrize("program", PROGRAMS)
 @pytest.mark.parametrize("caller", REACH)
 def test_given_a_program_when_its_export_is_asked_for_then_reach_decides(
@@ -114,8 +123,7 @@ def test_given_a_program_and_what_is_in_it_when_named_then_reach_decides(
     world: World, caller: str, program: str
 ) -> None:
     program_id = id_of(world, program)
-    status = status_for(caller, program)
-    created = 201 if status == 200 else status
+    status, inside = status_for(caller, program), status_in(caller, program)
     body = {"transfer": TRANSFER}
 
     answers = {
@@ -144,11 +152,12 @@ def test_given_a_program_and_what_is_in_it_when_named_then_reach_decides(
     label = {"transferId": transfer_of(program), "label": "ok", "reason": "It stayed."}
     asked.append(world.send("POST", "/api/labels", world.callers[caller].headers, json=label))
 
-    assert {path: answer.status_code for path, answer in answers.items()} == dict.fromkeys(answers, status)
-    assert [answer.status_code for answer in asked] == [created] * 3
+    wanted = {path: status if program_id in path else inside for path in answers}
+    assert {path: answer.status_code for path, answer in answers.items()} == wanted
+    assert [answer.status_code for answer in asked] == ([201] * 3 if status == 200 else [status, status, inside])
     for answer in (*answers.values(), *asked):
         if answer.status_code >= 400:
-            assert_refused(answer, status)
+            assert_refused(answer, answer.status_code)
 
 
 @pytest.mark.parametrize("caller", [name for name in REACH if name != "operator"])
