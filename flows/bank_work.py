@@ -116,6 +116,7 @@ class Webhooks:
             tenancy=tenancy,
             table=self._table,
             sender=Sender(GuardedNetwork(Resolver(), allow_local=allow_local)),
+            slow_sender=Sender(GuardedNetwork(Resolver(), allow_local=allow_local)),
             disable=registry.disable,
             clock=clock,
             counts=counts,

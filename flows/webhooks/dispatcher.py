@@ -12,13 +12,14 @@ Errors  none: failures are retried and counted
 import asyncio
 import contextlib
 from collections.abc import Awaitable, Callable, Coroutine
-from typing import Any, Final
+from time import monotonic
+from typing import Any, Final, NamedTuple
 
 import msgspec
 import structlog
 
 from clearhold.features.core.errors import UnavailableError
-from clearhold.features.core.instants import SECOND_US
+from clearhold.features.core.instants import MINUTE_US, SECOND_US
 from clearhold.features.core.rows.events import WebhookAttemptRow
 from clearhold.features.core.vocabulary import ProgramSource
 from clearhold.features.webhooks import row_events
@@ -43,8 +44,15 @@ from clearhold.store.control.webhooks import Endpoint
 from clearhold.store.duck.webhooks import StoredDelivery, WebhookDeliveries
 
 IN_FLIGHT_OF_ENDPOINT: Final = 4
-IN_FLIGHT: Final = 256
-"""In all. An endpoint takes four at most and slots rotate, so a slow one starves no other."""
+IN_FLIGHT: Final = 192
+"""In all, to receivers that answer quickly, and to those without an attempt so far."""
+
+SLOW_IN_FLIGHT: Final = 64
+SLOW_S: Final = 2.0
+"""A receiver with an attempt of this duration is slow, whatever it answered: it could hold all slots of the others."""
+
+SLOW_FOR_US: Final = 5 * MINUTE_US
+"""A slow receiver is quick again after this time without a slow attempt, once its newest one was quick."""
 
 QUEUES_AT_ONCE: Final = 200
 """Endpoints between two pauses for requests: well under a millisecond's work."""
@@ -56,6 +64,13 @@ _TRY_AGAIN_US: Final = 5 * SECOND_US
 log = structlog.get_logger()
 
 
+class Lane(NamedTuple):
+    """Slots, and a sender with look-ups of names, that only the receivers of this lane wait for."""
+
+    slots: asyncio.Semaphore
+    sender: Sender
+
+
 class WebhookDispatcher:
     """Belongs to one event loop. ``rows`` takes the commits, once it is attached."""
 
@@ -65,19 +80,21 @@ class WebhookDispatcher:
         tenancy: Tenancy,
         table: WebhookDeliveries,
         sender: Sender,
+        slow_sender: Sender,
         disable: Callable[[str], Awaitable[None]],
         clock: Clock,
         counts: WebhookCounts,
         allow_local: bool,
     ) -> None:
         """``disable`` takes the id of an endpoint; ``allow_local``: endpoints on this machine may be registered."""
-        self._tenancy, self._endpoints, self._table, self._sender = tenancy, tenancy.webhooks, table, sender
+        self._tenancy, self._endpoints, self._table = tenancy, tenancy.webhooks, table
         self._disable, self._clock, self.counts = disable, clock, counts
         self.allow_local = allow_local
         self._wake = asyncio.Event()
         self._changed: set[str] = set()
         self._queues: dict[str, EndpointQueue] = {}
-        self._slots = asyncio.Semaphore(IN_FLIGHT)
+        self._quick = Lane(asyncio.Semaphore(IN_FLIGHT), sender)
+        self._slow = Lane(asyncio.Semaphore(SLOW_IN_FLIGHT), slow_sender)
         self._tasks: set[asyncio.Task[None]] = set()
         self.rows = RowExchange(self._take)
 
@@ -211,12 +228,13 @@ class WebhookDispatcher:
             self._note_change(queue.endpoint_id)
 
     async def _deliver(self, queue: EndpointQueue, waiting: WaitingDelivery) -> None:
+        lane = self._slow if queue.is_slow(self._clock.now()) else self._quick
         try:
-            async with self._slots:
+            async with lane.slots:
                 endpoint = self._endpoints.of_id(queue.endpoint_id)
                 if endpoint is None or not endpoint.is_sent_to:
                     return
-                attempt = await self._send(endpoint, queue, waiting)
+                attempt = await self._send(lane.sender, endpoint, queue, waiting)
         except Exception as error:  # noqa: BLE001 - the fault is ours, not the receiver's: it counts as no attempt
             log.warning("webhook_attempt_broke", delivery_id=waiting.id, error=f"{type(error).__name__}: {error}")
             again_at = self._clock.now() + _TRY_AGAIN_US
@@ -229,7 +247,9 @@ class WebhookDispatcher:
             queue.land(waiting)
             self._note_change(queue.endpoint_id)
 
-    async def _send(self, endpoint: Endpoint, queue: EndpointQueue, waiting: WaitingDelivery) -> Attempt:
+    async def _send(
+        self, sender: Sender, endpoint: Endpoint, queue: EndpointQueue, waiting: WaitingDelivery
+    ) -> Attempt:
         body = waiting.body or await self._read_body(endpoint, queue, waiting)
         now = self._clock.now()
         headers = delivery_headers(
@@ -240,7 +260,12 @@ class WebhookDispatcher:
             secrets=endpoint.secrets_at(now),
             at=now,
         )
-        return await self._sender.send(endpoint.url, headers, body)
+        began = monotonic()
+        attempt = await sender.send(endpoint.url, headers, body)
+        queue.was_slow = monotonic() - began >= SLOW_S
+        if queue.was_slow:
+            queue.slow_until = self._clock.now() + SLOW_FOR_US
+        return attempt
 
     async def _read_body(self, endpoint: Endpoint, queue: EndpointQueue, waiting: WaitingDelivery) -> bytes:
         """The body, read with those of the next ones, so that a later caller finds its own in memory."""

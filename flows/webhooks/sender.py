@@ -31,7 +31,9 @@ from clearhold.features.webhooks.delivery import Attempt, AttemptError, answered
 CONNECT_WITHIN_S: Final = 5.0
 CLOSED_WITHIN_S: Final = 1.0
 BUFFERED_BYTES: Final = 4_096
-LOOKUPS_AT_ONCE: Final = 64
+LOOKUPS_AT_ONCE: Final = 256
+"""No fewer than the attempts in flight: a look-up that hangs outlasts its attempt, and must not delay the others."""
+
 _MOST_ADDRESSES: Final = 8
 
 Stream = tuple[asyncio.StreamReader, asyncio.StreamWriter]

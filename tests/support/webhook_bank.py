@@ -129,6 +129,7 @@ class WebhookBank:
             tenancy=self.tenancy,
             table=self.table,
             sender=self.sender,  # type: ignore[arg-type]  # what it has of one
+            slow_sender=self.sender,  # type: ignore[arg-type]
             disable=self.disable,
             clock=self.clock,
             counts=WebhookCounts(),
