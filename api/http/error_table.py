@@ -330,7 +330,7 @@ ERRORS: Final[Mapping[ErrorCode, ErrorEntry]] = {
     ErrorCode.STARTING: _unavailable("The program's scorer, or the service, is starting or stopping.", _TRY_AGAIN),
     ErrorCode.CATCHING_UP: _unavailable("The service is catching up with its log.", _TRY_AGAIN),
     ErrorCode.OVERLOADED: _unavailable(
-        "The load is over the limit of the service or of its log, or 5,000 events of the program wait to be scored; "
+        "The load is over the limit of the service or of its log, or too many events of the program wait to be scored; "
         "nothing was stored.",
         _TRY_AGAIN,
     ),

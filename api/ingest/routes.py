@@ -7,8 +7,8 @@ are skipped. The bytes of a line without its ending are the event. Other request
 verified, and between two slices of a batch.
 
 Limits  ``MOST_EVENTS`` of a batch, in ``MOST_LINES``; a line is as long as the body of a single event may be;
-        ``MOST_WAITING`` events of a program wait to be scored, and further ones are refused, for they would delay the
-        other programs of its shard
+        ``MOST_WAITING`` events of a program wait to be scored, ``MOST_WAITING_SHARED`` of one with neighbours in its
+        shard, whose events wait behind them; further ones are refused
 Errors  InvalidRequestError for a body that is no batch; UnauthorizedError, one sentence for every signature that
         proves nothing, and one for none; EnvelopeError for an invalid envelope; UnavailableError when the log could not
         make the events durable, or too many wait
@@ -17,7 +17,8 @@ Errors  InvalidRequestError for a body that is no batch; UnauthorizedError, one 
 import asyncio
 import hmac
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Annotated, Any, Final, NamedTuple
 from zlib import crc32
 
@@ -48,6 +49,7 @@ from clearhold.features.bank.envelope import EnvelopeError, format_fault, read_e
 from clearhold.features.bank.event_schema import EVENT_SCHEMA
 from clearhold.features.bank.events import BankEvent
 from clearhold.features.core.errors import ErrorCode, FieldCode, UnauthorizedError, UnavailableError, invalid
+from clearhold.features.core.instants import HOURS_24
 from clearhold.features.core.log_entry import EventResult
 from clearhold.features.core.principal import SIGNATURE_HEADER
 from clearhold.features.core.vocabulary import about
@@ -59,6 +61,9 @@ MOST_EVENTS: Final = 1_000
 MOST_LINES: Final = 2 * MOST_EVENTS
 MOST_LINE_BYTES: Final = 1_048_576
 MOST_WAITING: Final = 5_000
+MOST_WAITING_SHARED: Final = 1_000
+SHARED_US: Final = HOURS_24
+"""A shard is shared with each program that had an event in this time."""
 
 _SLICE_BYTES: Final = 65_536
 _LINE_BYTES: Final = 1_024  # A line takes as long as that many bytes more.
@@ -73,7 +78,6 @@ _TO_SEND: Final = (
 )
 UNVERIFIED: Final = f"The event's signature could not be verified. {_TO_SEND}"
 UNSIGNED: Final = f"The event has no signature: the header {SIGNATURE_HEADER} is missing. {_TO_SEND}"
-BEHIND: Final = f"{MOST_WAITING:,} events of this program wait to be scored. Nothing was stored; try again."
 
 _SIGNATURE_HEADER: Final = SIGNATURE_HEADER.lower().encode()
 _SIGNATURE: Final = re.compile(rb"[0-9A-Fa-f]{64}")
@@ -150,17 +154,23 @@ class IngestService:
 
     async def take(self, program_id: str, scope: Any, raw: bytes) -> bool:
         """Make one event durable; True if it is a duplicate, or another event took effect under its id."""
-        target = await self._admitted(program_id, scope, raw)
-        (duplicate,) = await self._taken(target, [DeliveredEvent(read_envelope(raw).id, crc32(raw), raw)])
+        target = await self._verified(program_id, scope, raw)
+        with self._admitted(target, scope, 1):
+            (duplicate,) = await self._taken(target, [DeliveredEvent(read_envelope(raw).id, crc32(raw), raw)])
         return duplicate
 
     async def take_batch(self, program_id: str, scope: Any, raw: bytes) -> list[LineReceipt]:
         """Make the events of all lines durable together; an invalid line does not stop the others."""
-        target = await self._admitted(program_id, scope, raw)
+        target = await self._verified(program_id, scope, raw)
+        lines = lines_of(raw)
+        with self._admitted(target, scope, len(lines)):
+            return await self._take_lines(target, lines)
+
+    async def _take_lines(self, target: IngestTarget, lines: Sequence[tuple[int, bytes]]) -> list[LineReceipt]:
         receipts: list[LineReceipt] = []
         deliveries: dict[int, DeliveredEvent] = {}
         read = 0
-        for number, line in lines_of(raw):
+        for number, line in lines:
             read += _LINE_BYTES + len(line)
             if read > _SLICE_BYTES:
                 read = 0
@@ -181,13 +191,18 @@ class IngestService:
         composed = zip(events.event_ids, events.bodies, strict=True)
         await self._taken(target, [DeliveredEvent(event_id, crc32(body), body) for event_id, body in composed])
 
-    async def _admitted(self, program_id: str, scope: Any, raw: bytes) -> IngestTarget:
-        """The program, if the sender is verified and not too many of its events wait."""
-        target = await self._verified(program_id, scope, raw)
-        if self._pending.events_of(target.program_id, target.shard) >= MOST_WAITING:
+    @contextmanager
+    def _admitted(self, target: IngestTarget, scope: Any, events: int) -> Iterator[None]:
+        """Count the events as waiting; refuses them if too many of the program's events wait already."""
+        program_id, shard, pending = target.program_id, target.shard, self._pending
+        is_shared = pending.is_shared(program_id, shard, since=self._clock.now() - SHARED_US)
+        most = MOST_WAITING_SHARED if is_shared else MOST_WAITING
+        if pending.events_of(program_id, shard) >= most:
             note(scope, outcome=Outcome.BEHIND)
-            raise UnavailableError(BEHIND, ErrorCode.OVERLOADED)
-        return target
+            behind = f"{most:,} events of this program wait to be scored. Nothing was stored; try again."
+            raise UnavailableError(behind, ErrorCode.OVERLOADED)
+        with pending.appending(program_id, events):
+            yield
 
     async def _verified(self, program_id: str, scope: Any, raw: bytes) -> IngestTarget:
         """The program, after the sender has proved the knowledge of its secret.

@@ -11,7 +11,8 @@ Errors  UnavailableError when the log does not accept the entry, or when it is n
 
 from bisect import bisect_right
 from collections import Counter, deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from functools import partial
 from operator import itemgetter
 from typing import Final, Protocol
@@ -44,6 +45,8 @@ UNAPPLIED_LIMIT: Final = 65_536
 
 EventKey = tuple[str, str, int]
 """Program, event id and the checksum of the body."""
+_Arrival = tuple[str, int]  # program and instant of an event
+_NEVER: Final[_Arrival] = ("", -1)
 
 
 class PendingEntries:
@@ -53,7 +56,8 @@ class PendingEntries:
         self._progress = progress
         self._waiting: list[deque[tuple[int, int, EventKey | None]]] = [deque() for _ in range(progress.shards)]
         self._keys: set[EventKey] = set()
-        self._events: Counter[str] = Counter()  # by program
+        self._events: Counter[str] = Counter()  # by program, with those that are being appended
+        self._newest: list[tuple[_Arrival, _Arrival]] = [(_NEVER, _NEVER)] * progress.shards
 
     def add(self, shard: int, offset: int, appended_at: int, key: EventKey | None = None) -> None:
         """Note an entry that has just become durable; ``key`` is given for a bank event."""
@@ -62,6 +66,8 @@ class PendingEntries:
         if key is not None:
             self._keys.add(key)
             self._events[key[0]] += 1
+            newest, other = self._newest[shard]
+            self._newest[shard] = (key[0], appended_at), other if newest[0] == key[0] else newest
         self._drop_applied(shard)
         if len(waiting) > UNAPPLIED_LIMIT:
             self._forget(waiting.popleft())
@@ -71,9 +77,23 @@ class PendingEntries:
         return key in self._keys
 
     def events_of(self, program_id: str, shard: int) -> int:
-        """The number of the program's unapplied events."""
+        """The number of the program's events that are being appended or are unapplied."""
         self._drop_applied(shard)
         return self._events[program_id]
+
+    @contextmanager
+    def appending(self, program_id: str, events: int) -> Iterator[None]:
+        """Count the events of a request from its beginning on."""
+        self._events[program_id] += events
+        try:
+            yield
+        finally:
+            self._events[program_id] -= events
+
+    def is_shared(self, program_id: str, shard: int, *, since: int) -> bool:
+        """Whether another program of the shard had an event from this instant on."""
+        newest, other = self._newest[shard]
+        return (other if newest[0] == program_id else newest)[1] >= since
 
     def waiting_us(self, shard: int, *, now: int) -> int:
         """The wait of the shard's oldest unapplied entry; 0 without one."""

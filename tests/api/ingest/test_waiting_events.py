@@ -1,6 +1,7 @@
 """The events of one program that may wait to be scored: further ones are refused, and those of others are taken."""
 
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Final
 
 import httpx
@@ -8,12 +9,14 @@ import pytest
 
 from clearhold.api.ingest import routes
 from clearhold.api.ingest.routes import MOST_EVENTS, MOST_WAITING
+from clearhold.features.core.instants import HOUR_US
 from clearhold.features.core.log_entry import shard_of
 from tests.api.ingest.test_batch import receipts, send
 from tests.api.ingest.test_ingest import an_event, bank_entries
 from tests.support.running_app import SHARDS, RunningApp, assert_refused
 
 LIMIT: Final = 6
+SHARED_LIMIT: Final = 3
 
 Deliver = Callable[[RunningApp, dict[str, Any], str], httpx.Response]
 
@@ -34,6 +37,7 @@ BOTH: Final = pytest.mark.parametrize("deliver", [one, batch])
 @pytest.fixture
 def limited(api: RunningApp, monkeypatch: pytest.MonkeyPatch) -> RunningApp:
     monkeypatch.setattr(routes, "MOST_WAITING", LIMIT)
+    monkeypatch.setattr(routes, "MOST_WAITING_SHARED", SHARED_LIMIT)
     return api
 
 
@@ -85,6 +89,54 @@ def test_given_a_program_that_was_refused_when_its_events_are_scored_then_the_sa
     assert deliver(limited, program, "evnt_more").status_code == 200
 
     assert len(bank_entries(limited)) == LIMIT + (2 if deliver is batch else 1)
+
+
+def taken(api: RunningApp, program: dict[str, Any], label: str) -> int:
+    """The number of events that are taken before one is refused."""
+    for number in range(2 * LIMIT):
+        if one(api, program, f"evnt_{label}_{number}").status_code == 503:
+            return number
+    return 2 * LIMIT
+
+
+def test_given_a_neighbour_in_the_shard_then_fewer_events_of_a_program_may_wait(
+    limited: RunningApp, tenant: dict[str, Any], program: dict[str, Any]
+) -> None:
+    same, elsewhere = neighbours(limited, tenant, program)
+
+    one(limited, elsewhere, "evnt_elsewhere")
+    assert taken(limited, program, "alone") == LIMIT
+    limited.catch_up()
+    one(limited, same, "evnt_same")
+    assert taken(limited, program, "beside") == SHARED_LIMIT
+    assert taken(limited, same, "both") == SHARED_LIMIT - 1
+
+
+@pytest.mark.parametrize(("hours", "most"), [(23, SHARED_LIMIT), (25, LIMIT)])
+def test_given_a_neighbour_without_events_for_a_day_then_the_shard_is_the_programs_alone(
+    hours: int, most: int, limited: RunningApp, tenant: dict[str, Any], program: dict[str, Any]
+) -> None:
+    same, _ = neighbours(limited, tenant, program)
+    one(limited, same, "evnt_same")
+    one(limited, program, "evnt_own")
+    limited.catch_up()
+
+    limited.clock.advance(hours * HOUR_US)
+    one(limited, program, "evnt_later")
+    limited.catch_up()
+
+    assert taken(limited, program, "later") == most
+
+
+def test_given_batches_that_come_at_once_then_those_on_the_way_count_as_waiting(
+    limited: RunningApp, program: dict[str, Any]
+) -> None:
+    with ThreadPoolExecutor(8) as senders:
+        answers = [*senders.map(lambda number: batch(limited, program, f"evnt_{number}").status_code, range(40))]
+
+    assert set(answers) == {200, 503}
+    assert answers.count(200) == LIMIT // 2
+    assert len(bank_entries(limited)) == LIMIT
 
 
 def test_given_a_wrong_signature_when_the_most_events_wait_then_the_answer_does_not_tell(
