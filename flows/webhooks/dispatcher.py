@@ -44,8 +44,11 @@ from clearhold.store.control.webhooks import Endpoint
 from clearhold.store.duck.webhooks import StoredDelivery, WebhookDeliveries
 
 IN_FLIGHT_OF_ENDPOINT: Final = 4
+FIRST_IN_FLIGHT: Final = 1
+"""Until an attempt has ended, nothing shows that the receiver is not slow."""
+
 IN_FLIGHT: Final = 192
-"""In all, to receivers that answer quickly, and to those without an attempt so far."""
+"""In all, to receivers that answer quickly, and to those without a finished attempt."""
 
 SLOW_IN_FLIGHT: Final = 64
 SLOW_S: Final = 2.0
@@ -203,7 +206,8 @@ class WebhookDispatcher:
         if queue.wants_to_load(now):
             queue.begin_load()
             self._start(self._load(queue))
-        while queue.in_flight < IN_FLIGHT_OF_ENDPOINT and (waiting := queue.take(now)) is not None:
+        room = FIRST_IN_FLIGHT if queue.was_slow is None else IN_FLIGHT_OF_ENDPOINT
+        while queue.in_flight < room and (waiting := queue.take(now)) is not None:
             self._start(self._deliver(queue, waiting))
         return len(self._tasks) > begun
 

@@ -61,7 +61,8 @@ class ReadWaiting(NamedTuple):
 class EndpointQueue:
     """Belongs to one event loop, but for ``prepared``.
 
-    ``has_more``: further deliveries wait in the tables and are not in memory. ``was_slow``: the newest attempt was.
+    ``has_more``: further deliveries wait in the tables and are not in memory. ``was_slow``: the newest attempt was;
+    None before the first one's end.
     """
 
     def __init__(self, endpoint_id: str) -> None:
@@ -71,7 +72,7 @@ class EndpointQueue:
         self.reading_bodies = asyncio.Lock()
         self.accepted_at: int | None = None
         self.exhausted_at: int | None = None
-        self.was_slow = False
+        self.was_slow: bool | None = None
         self.slow_until = 0
         self._known: dict[str, WaitingDelivery] = {}
         self._in_flight: dict[str, WaitingDelivery] = {}
@@ -90,7 +91,7 @@ class EndpointQueue:
 
     def is_slow(self, now: int) -> bool:
         """Whether the receiver answered slowly, now or a short while ago."""
-        return self.was_slow or now < self.slow_until
+        return bool(self.was_slow) or now < self.slow_until
 
     def find(self, delivery_id: str) -> WaitingDelivery | None:
         return self._known.get(delivery_id)

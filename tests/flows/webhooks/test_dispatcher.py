@@ -131,12 +131,12 @@ def test_given_a_slow_receiver_with_much_waiting_then_others_are_served_and_it_g
         slow, quick = bank.register(), bank.register()
 
         async def answer(sent: Sent) -> Attempt:
-            if sent.url == slow.url:
+            if sent.url == slow.url and sent.delivery_id != first:
                 await asyncio.sleep(HOUR_S)
             return OK
 
         bank.sender.answer = answer
-        bank.waiting(slow, 1_000)
+        first, *_ = bank.waiting(slow, 1_000)
         await bank.until(lambda: bank.sender.at_once.get(slow.url) == 4)
         bank.waiting(quick, 200)
         await bank.until(lambda: sum(sent.url == quick.url for sent in bank.sender.sent) == 200)
@@ -187,7 +187,7 @@ def test_given_a_hundred_thousand_waiting_when_started_then_memory_holds_those_t
         bank.sender.answer = answer
         tracemalloc.start()
         try:
-            await bank.until_sent(4)
+            await bank.until_sent(1)
             held, _ = tracemalloc.get_traced_memory()
         finally:
             tracemalloc.stop()

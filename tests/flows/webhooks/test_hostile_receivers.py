@@ -66,6 +66,31 @@ def test_given_many_receivers_that_hold_their_attempts_then_the_others_get_their
     played(tmp_path, story)
 
 
+def test_given_receivers_that_have_never_answered_then_each_holds_one_attempt_and_the_others_get_theirs(
+    tmp_path: Path,
+) -> None:
+    async def story(bank: WebhookBank) -> None:
+        silent = [bank.register() for _ in range(HOSTILE)]
+        urls = {each.url for each in silent}
+
+        async def answer(sent: Sent) -> Attempt:
+            await asyncio.sleep(HOUR_S if sent.url in urls else 0)
+            return OK
+
+        bank.sender.answer = answer
+        for endpoint in silent:
+            bank.waiting(endpoint, 8)
+        await bank.until_sent(HOSTILE)
+        good = bank.register()
+        bank.waiting(good, 50)
+
+        await bank.until(lambda: sum(sent.url == good.url for sent in bank.sender.sent) == 50)
+
+        assert sum(bank.sender.at_once.values()) == HOSTILE
+
+    played(tmp_path, story)
+
+
 def test_given_a_slow_receiver_that_answers_quickly_again_then_it_shares_with_the_quick_ones_after_a_while(
     tmp_path: Path,
 ) -> None:
