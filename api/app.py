@@ -45,6 +45,7 @@ from clearhold.flows.lake.copying import LakeCollector, opened_lake
 from clearhold.flows.running.supervision import Supervision
 from clearhold.flows.scorer.scorers import ScorerCollector
 from clearhold.store.data_dir import DataDir
+from clearhold.store.duck.database import forged_entries as forged_in
 from clearhold.store.duck.inputs import idempotent_ids
 from clearhold.store.duck.reports.scores import NewestSnapshots
 from clearhold.store.errors import StartupError
@@ -183,12 +184,12 @@ def _started_engine(
 
 
 def _backfills(stores: Stores, data_dir: DataDir, target: str | Path, opened: ExitStack) -> BackfillService:
-    reading = opened.enter_context(closing(connect_sync(target)))
+    reading, seals = opened.enter_context(closing(connect_sync(target))), data_dir.entry_seals()
     step_log = StepLog(
         stores.progress,
         appender=stores.appender,
         segments=stores.segments,
-        open_reader=lambda: LogReader(reading, range(data_dir.shards)),
+        open_reader=lambda: LogReader(reading, range(data_dir.shards), seals=seals),
         clock=stores.clock,
     )
     return BackfillService(
@@ -231,8 +232,11 @@ def _readiness(stores: Stores, engine: Engine, supervision: Supervision) -> Read
     def flow() -> bool:
         return engine.failure is None and engine.caught_up()
 
+    def forged_entries() -> int:
+        return forged_in(stores.database) + len(stores.reader.forged_control)
+
     checks = {"database": database, "redis": redis, "flow": flow}
-    return Readiness(checks, replay=replay, degraded_work=supervision.degraded)
+    return Readiness(checks, replay=replay, degraded_work=supervision.degraded, forged_entries=forged_entries)
 
 
 def _metrics(

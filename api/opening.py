@@ -49,19 +49,24 @@ def begun_scoring(count: int, data_dir: DataDir, target: str | Path, opened: Exi
 
 def _scoring(count: int, data_dir: DataDir, target: str | Path) -> OpenedScoring:
     """Scoring by ``count`` processes; 0 uses a thread of this one."""
-    progress, segments = LogProgress(data_dir.shards), LogSegments(data_dir.lake_dir)
+    progress, seals = LogProgress(data_dir.shards), data_dir.entry_seals()
+    segments = LogSegments(data_dir.lake_dir, seals=seals)
     snapshots = StateSnapshots(data_dir.snapshots_dir, format_version=STATE_VERSION)
     if not count:
         local = LocalScorer(
             Shards(data_dir.shards),
             progress,
-            open_reader=lambda shards: LogReader(connect_sync(target), shards),
+            open_reader=lambda shards: LogReader(connect_sync(target), shards, seals=seals),
             snapshots=snapshots,
             segments=segments,
         )
         return OpenedScoring(local, progress, segments)
     places = ScorerPaths(
-        log=str(target), snapshots=data_dir.snapshots_dir, lake=data_dir.lake_dir, state_version=STATE_VERSION
+        log=str(target),
+        seal_key=seals.key,
+        snapshots=data_dir.snapshots_dir,
+        lake=data_dir.lake_dir,
+        state_version=STATE_VERSION,
     )
     processes = ScorerProcesses(count, data_dir.shards, places, open_redis=lambda: connect_sync(target))
     return OpenedScoring(processes, progress, segments)
@@ -90,9 +95,9 @@ def open_stores(
 ) -> Stores:
     clock, shards = SystemClock(), data_dir.shards
     reading = opened.enter_context(closing(connect_sync(target)))
-    reader = LogReader(reading, range(shards))
-    hot = connect_async(target)
-    appender = LogAppender(hot, shards=shards, identity=data_dir.identity)
+    seals, hot = data_dir.entry_seals(), connect_async(target)
+    reader = LogReader(reading, range(shards), seals=seals)
+    appender = LogAppender(hot, shards=shards, identity=data_dir.identity, seals=seals)
     box = SecretBox(data_dir.master_key())
     control_copy = ControlCopy(reader, scoring.segments)
     registry = Registry(

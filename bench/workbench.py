@@ -98,6 +98,7 @@ class Workbench:
         segments = LogSegments(self.data_dir.lake_dir)
         places = ScorerPaths(
             log=str(self.socket),
+            seal_key=None,
             snapshots=self.data_dir.snapshots_dir,
             lake=self.data_dir.lake_dir,
             state_version=STATE_VERSION,

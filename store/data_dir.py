@@ -17,10 +17,11 @@ from clearhold.store.durable_files import UNFINISHED, durable_file
 from clearhold.store.errors import StartupError
 from clearhold.store.ids import new_id
 from clearhold.store.keys import MASTER_KEY_BYTES
+from clearhold.store.seals import EntrySeals
 
 DEFAULT_SHARDS: Final = 16
 MAX_SHARDS: Final = 1_024
-LAYOUT_VERSION: Final = 2
+LAYOUT_VERSION: Final = 3
 LAYOUT: Final = "layout.json"
 MASTER_KEY: Final = "master.key"
 ADMIN_TOKEN: Final = "admin.token"  # noqa: S105 - the name of its file
@@ -127,6 +128,10 @@ class DataDir:
                 f"{self.master_key_path} is missing, and the secrets of {self.path} are sealed with it. Put your copy "
                 "of it back; docs/operations.md names the losses without one."
             ) from None
+
+    def entry_seals(self) -> EntrySeals:
+        """The seals of the log's entries."""
+        return EntrySeals.under(self.master_key())
 
     def admin_token(self, mint: Callable[[], str]) -> str:
         """The platform's admin token, minted at first use."""

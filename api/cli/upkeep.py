@@ -69,10 +69,12 @@ def rebuilt(data: Path, *, accept_loss: bool, is_restoring: bool = False) -> Reb
     with ExitStack() as opened:
         data_dir = opened.enter_context(DataDir.open(data, master_key=master_key, is_restoring=is_restoring))
         target = redis_target(setting("redis_url", os.environ), data_dir, opened)
-        segments = LogSegments(data_dir.lake_dir)
+        seals = data_dir.entry_seals()
+        segments = LogSegments(data_dir.lake_dir, seals=seals)
         joining = Joining(data_dir, target, segments, clock=clock, accept_loss=accept_loss)
         joining.join(committed_in(data_dir.duckdb_path), has_history=has_history_in(data_dir, None))
-        reader = LogReader(opened.enter_context(closing(connect_sync(target))), range(data_dir.shards))
+        client = opened.enter_context(closing(connect_sync(target)))
+        reader = LogReader(client, range(data_dir.shards), seals=seals)
         box = SecretBox(data_dir.master_key())
         keys = SigningKeys.open(data_dir.signing_keys_path, box=box, clock=clock, purposes=())
         with screen.status("reading the chain files") as status:

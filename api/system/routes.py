@@ -29,6 +29,7 @@ class UnreadyReport(ErrorEnvelope, frozen=True, kw_only=True, rename="camel"):
     components: dict[str, str]
     replay: Replay | UnsetType = UNSET
     degraded_work: Sequence[str] | UnsetType = UNSET
+    forged_entries: int | UnsetType = UNSET
 
 
 _operation: Final = partial(Operation, tag="operations", access=Access.PUBLIC)
@@ -45,7 +46,7 @@ _READINESS: Final = _operation(
     refusals=(ErrorCode.UNAVAILABLE,),
     answer_example={
         "status": "ready",
-        "components": {"database": "up", "redis": "up", "flow": "up", "background": "up"},
+        "components": {"database": "up", "redis": "up", "flow": "up", "background": "up", "log": "up"},
     },
 )
 _DOCUMENT: Final = _operation(
@@ -77,6 +78,7 @@ async def get_readiness(
         components=report.components,
         replay=report.replay,
         degraded_work=report.degraded_work,
+        forged_entries=report.forged_entries,
     )
     return Response(unready, status_code=503, headers=HEADERS_OF_STATUS[503])
 

@@ -17,6 +17,7 @@ DOWN: Final = "down"
 READY: Final = "ready"
 UNAVAILABLE: Final = "unavailable"
 BACKGROUND: Final = "background"
+LOG: Final = "log"
 DEGRADED: Final = "degraded"
 """A component that fails in part; the service stays ready."""
 
@@ -47,20 +48,23 @@ class Replay(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 class ReadinessReport(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """``components`` maps the name of each component to up, down or degraded. ``replay`` is there only while the log is
-    replayed after a start, and ``degraded_work`` only while background work is degraded.
+    replayed after a start, ``degraded_work`` only while background work is degraded, and ``forged_entries`` only when
+    the log has any.
     """
 
     status: Annotated[str, about("ready, or unavailable.")]
     components: dict[str, str]
     replay: Replay | msgspec.UnsetType = msgspec.UNSET
     degraded_work: Sequence[str] | msgspec.UnsetType = msgspec.UNSET
+    forged_entries: int | msgspec.UnsetType = msgspec.UNSET
 
 
 class Readiness:
     """Checks each component; a check that raises counts as down.
 
     ``degraded_work`` names failing background work. The service stays ready meanwhile: it answers requests, and the
-    work restarts by itself.
+    work restarts by itself. ``forged_entries`` counts the entries of the log that Clearhold did not write: none of them
+    has an effect.
     """
 
     def __init__(
@@ -69,9 +73,11 @@ class Readiness:
         *,
         replay: Callable[[], Replay | None] = lambda: None,
         degraded_work: Callable[[], Sequence[str]] = lambda: (),
+        forged_entries: Callable[[], int] = lambda: 0,
         kept_s: float = KEPT_S,
     ) -> None:
         self._checks, self._replay, self._degraded_work, self._kept_s = checks, replay, degraded_work, kept_s
+        self._forged_entries = forged_entries
         self._latest: asyncio.Future[ReadinessReport] | None = None
         self._latest_at = 0.0
 
@@ -90,12 +96,15 @@ class Readiness:
         components = {name: UP if _is_up(check) else DOWN for name, check in self._checks.items()}
         status = UNAVAILABLE if DOWN in components.values() else READY
         degraded = self._degraded_work()
+        forged = 0 if components.get("database") == DOWN else self._forged_entries()
         components[BACKGROUND] = DEGRADED if degraded else UP
+        components[LOG] = DEGRADED if forged else UP
         return ReadinessReport(
             status=status,
             components=components,
             replay=self._replay() or msgspec.UNSET,
             degraded_work=degraded or msgspec.UNSET,
+            forged_entries=forged or msgspec.UNSET,
         )
 
 

@@ -45,7 +45,10 @@ class EntryKind(StrEnum):
 
 
 class LogEntry(msgspec.Struct, frozen=True, gc=False):
-    """An entry as the log hands it to a shard. ``appended_at`` is microseconds, set by the appender."""
+    """An entry as the log hands it to a shard. ``appended_at`` is microseconds, set by the appender.
+
+    ``seal`` shows that Clearhold wrote the entry (``store/seals.py``); one without a fitting seal ``is_forged``.
+    """
 
     shard: int
     offset: int
@@ -53,6 +56,11 @@ class LogEntry(msgspec.Struct, frozen=True, gc=False):
     program_id: str
     appended_at: int
     body: bytes
+    seal: bytes = b""
+    is_forged: bool = False
+
+
+FORGED: Final = "Its seal is missing, wrong, or that of an earlier entry: Clearhold did not write it."
 
 
 class EntryPosition(msgspec.Struct, frozen=True, gc=False):

@@ -16,7 +16,7 @@ from typing import Final
 
 import msgspec
 
-from clearhold.features.core.log_entry import Emit, EntryKind, LogEntry, shard_of
+from clearhold.features.core.log_entry import FORGED, Emit, EntryKind, LogEntry, shard_of
 from clearhold.features.shard.appliers import APPLIERS
 from clearhold.features.shard.pipeline import quarantine_row
 from clearhold.features.state.program import ProgramState
@@ -81,6 +81,9 @@ class ShardState:
         return False
 
     def _apply(self, entry: LogEntry, emit: Emit) -> None:
+        if entry.is_forged:
+            emit(quarantine_row(entry, FORGED))
+            return
         applier = APPLIERS.get(entry.kind)
         if applier is None:
             emit(quarantine_row(entry, f"unknown kind {entry.kind!r}"))

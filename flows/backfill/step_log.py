@@ -156,7 +156,7 @@ class BackfillSteps:
 
 
 def _of_program(entries: Iterator[LogEntry] | list[LogEntry], program_id: str) -> Iterator[LogEntry]:
-    return (entry for entry in entries if entry.program_id == program_id)
+    return (entry for entry in entries if entry.program_id == program_id and not entry.is_forged)
 
 
 BACKFILL_SECONDS_BOUNDS: Final = (0.1, 1, 5, 15, 60, 300, 900, 3_600)

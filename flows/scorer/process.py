@@ -34,6 +34,7 @@ from clearhold.store.logs import configure_logs
 from clearhold.store.redis_log.connect import connect_sync
 from clearhold.store.redis_log.reader import LogReader
 from clearhold.store.scheduling import USUAL_NS, low_priority, set_time_slice
+from clearhold.store.seals import EntrySeals
 from clearhold.store.state_snapshots import StateSnapshots
 
 DUE_ENTRIES: Final = 25_000
@@ -188,12 +189,14 @@ def _score(beginning: Beginning, shards: Shards, endpoint: ScorerEndpoint) -> No
     endpoint.send(FrameKind.SNAPSHOTS, snapshots.written)
     draining = Event()
 
+    seals = None if start.seal_key is None else EntrySeals(start.seal_key)
+
     def open_reader(of: Sequence[int]) -> Reader:
-        return LogReader(connect_sync(start.log), of, wait=endpoint.wait)
+        return LogReader(connect_sync(start.log), of, seals=seals, wait=endpoint.wait)
 
     waiting = _Waiting(shards, _tails(open_reader(owned), owned, endpoint), endpoint, draining)
     endpoint.on_pause.append(waiting.look)
-    scoring.replay_segments(LogSegments(Path(beginning.lake), tidies=False), snapshots.offer)
+    scoring.replay_segments(LogSegments(Path(beginning.lake), seals=seals, tidies=False), snapshots.offer)
     scoring.run(open_reader, snapshots.offer, draining=draining, stopping=Event())
     endpoint.send(FrameKind.DRAINED)
     while not endpoint.closing:

@@ -91,9 +91,10 @@ class ScorerFailedError(Exception):
 
 
 class ScorerPaths(msgspec.Struct, frozen=True, kw_only=True):
-    """The address of the log and the folders of the scorers."""
+    """The address of the log, the key of its seals and the folders of the scorers."""
 
     log: str
+    seal_key: bytes | None
     snapshots: Path
     lake: Path
     state_version: int
@@ -201,7 +202,8 @@ class ScorerProcess:
     def _run_one(self, commits: Commits) -> None:
         self.applied_offsets = {}
         epochs = self._new_epochs(commits)
-        start = Start(log=self._places.log, epochs=epochs, committed=commits.give_away(epochs))
+        log, seal_key = self._places.log, self._places.seal_key
+        start = Start(log=log, epochs=epochs, committed=commits.give_away(epochs), seal_key=seal_key)
         begun, self._begun = self._begun or self._new_process(), None
         self._process, self._questions = begun.process, begun.questions
         with self._sending:

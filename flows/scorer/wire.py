@@ -69,7 +69,7 @@ class Beginning(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Start(msgspec.Struct, frozen=True, kw_only=True):
-    """The second line, enough to score; in standard input because the log's address may hold a password. None comes
+    """The second line, enough to score; in standard input because the address may hold a password. None comes
     when the service does not get so far.
     """
 
@@ -78,6 +78,8 @@ class Start(msgspec.Struct, frozen=True, kw_only=True):
     """Of each shard that it owns."""
 
     committed: dict[int, int]
+    seal_key: bytes | None
+    """That of ``EntrySeals``; None where the log has no seals, as in a benchmark."""
 
 
 def header(kind: FrameKind, length: int) -> bytes:

@@ -23,7 +23,7 @@ import msgspec
 import pyarrow as pa
 
 from clearhold.features.catalogue.vector import TransferFeaturesRow
-from clearhold.features.core.log_entry import ChainFactRow
+from clearhold.features.core.log_entry import FORGED, ChainFactRow
 from clearhold.features.core.rows.alerts import (
     ActionRow,
     AlertBodyRow,
@@ -244,6 +244,7 @@ _INSERTS: Final[Mapping[str, str]] = {
 }
 _COMMITTED: Final = 'SELECT shard, max("offset") FROM log_offsets GROUP BY shard ORDER BY shard'
 _EPOCHS: Final = "SELECT shard, max(epoch) FROM log_offsets GROUP BY shard ORDER BY shard"
+_FORGED: Final = "SELECT count(*) FROM quarantine WHERE error = ?"
 NO_EPOCHS: Final[Mapping[int, int]] = {}
 
 
@@ -318,6 +319,12 @@ class BatchWriter:
 def committed_offsets(connection: duckdb.DuckDBPyConnection) -> dict[int, int]:
     """The last committed log offset of each shard; a shard without commits is absent."""
     return dict(connection.cursor().execute(_COMMITTED).fetchall())
+
+
+def forged_entries(connection: duckdb.DuckDBPyConnection) -> int:
+    """The number of committed entries that Clearhold did not write, and did not apply."""
+    ((count,),) = connection.cursor().execute(_FORGED, [FORGED]).fetchall()
+    return int(count)
 
 
 def committed_epochs(connection: duckdb.DuckDBPyConnection) -> dict[int, int]:

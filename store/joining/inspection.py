@@ -5,7 +5,7 @@ with its file and its last checkpoint. Nothing is changed.
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing
 from itertools import islice
 from pathlib import Path
@@ -17,7 +17,7 @@ import msgspec
 
 from clearhold.features.core.canonical import Chain
 from clearhold.features.core.instants import format_instant
-from clearhold.features.core.log_entry import EntryKind, LogEntry
+from clearhold.features.core.log_entry import FORGED, EntryKind, LogEntry
 from clearhold.store.data_dir import DataDir
 from clearhold.store.duck.database import committed_offsets, open_to_read
 from clearhold.store.duck.shown_rows import ShownRows
@@ -40,7 +40,7 @@ from clearhold.store.record.chain_file import ChainFile
 from clearhold.store.record.checkpoints import CheckpointLog
 from clearhold.store.record.reading import Verification
 from clearhold.store.redis_log.connect import connect_sync
-from clearhold.store.redis_log.reader import LogReader, log_time_of
+from clearhold.store.redis_log.reader import LogReader, log_time_of, stream_id_of
 
 PAGE_ENTRIES: Final = 5_000
 SHOWN_ROWS: Final = 5
@@ -65,7 +65,8 @@ class Inspection:
     def __init__(self, data_dir: DataDir, target: str | Path | None, *, redis_name: str, keys: SigningKeys) -> None:
         self._data_dir, self._target, self._redis_name, self._keys = data_dir, target, redis_name, keys
         self.report = Report()
-        self._segments = LogSegments(data_dir.lake_dir, tidies=False)
+        self._seals = data_dir.entry_seals()
+        self._segments = LogSegments(data_dir.lake_dir, seals=self._seals, tidies=False)
 
     def run(self, on_progress: Callable[[str], None]) -> Report:
         """``on_progress`` gets the name of each step."""
@@ -135,7 +136,7 @@ class Inspection:
             has_history = has_history_in(self._data_dir, database)
             log = LogInRedis(client, self._redis_name)
             check_redis(self._data_dir, log, has_history=has_history, accept_loss=False)
-            reader = LogReader(client, range(self._data_dir.shards))
+            reader = LogReader(client, range(self._data_dir.shards), seals=self._seals)
             committed = committed_offsets(database)
             shards = shard_ends(reader, self._segments, committed, shards=self._data_dir.shards)
             control = control_ends(reader, self._segments)
@@ -149,6 +150,8 @@ class Inspection:
             )
             if losses.holes:
                 self._say("losses", f"accepted: {sentence_of(losses.holes)}")
+            for tenant_id in control:
+                self._name_forged(self._segments.control(tenant_id).name, reader.control_entries(tenant_id))
             lake, tail = _Part(), _Part()
             for shard in range(self._data_dir.shards):
                 on_progress(f"the log of shard {shard}")
@@ -174,6 +177,7 @@ class Inspection:
         while page := list(islice(entries, PAGE_ENTRIES)):
             between = [shard, page[0].offset, page[-1].offset]
             stored = dict(database.execute(_CHECKSUMS, [*between, *between]).fetchall())
+            self._name_forged(self._segments.shard(shard).name, page)
             for entry in page:
                 if entry.kind != EntryKind.BANK or entry.offset > committed:
                     continue
@@ -181,6 +185,13 @@ class Inspection:
                     self.report.problems.append(f"shard {shard}: the event at {entry.offset} has no row.")
                 elif stored[entry.offset] not in {None, crc32(entry.body)}:
                     self.report.problems.append(f"shard {shard}: the event at {entry.offset} is not the scored one.")
+
+    def _name_forged(self, stream: str, entries: Iterable[LogEntry]) -> None:
+        self.report.problems.extend(
+            f"{stream}: the entry at {stream_id_of(entry.offset)} ({entry.kind}) was not applied. {FORGED}"
+            for entry in entries
+            if entry.is_forged
+        )
 
     def _say(self, label: str, text: str) -> None:
         self.report.lines.append((label, text))

@@ -138,10 +138,6 @@ def _is_whole(database: duckdb.DuckDBPyConnection, entry: LogEntry) -> bool:
         return bool(cursor.execute(_WHOLE_BY_KIND[entry.kind], values).fetchall())
 
 
-def _add(transaction: Pipeline, key: str, fields: tuple[bytes | str | int, ...], *, at: str = "*") -> None:
-    transaction.execute_command("XADD", key, at, *fields)
-
-
 def _loss(program: Program, hole: Hole, now: int) -> bytes:
     return msgspec.json.encode(
         LossEntry(
@@ -187,7 +183,7 @@ class Joining:
     ) -> None:
         self._data_dir, self._target, self._segments = data_dir, target, segments
         self._clock, self._accept_loss = clock, accept_loss
-        self._redis_name = name_of(data_dir, target)
+        self._redis_name, self._seals = name_of(data_dir, target), data_dir.entry_seals()
 
     def join(self, committed: Mapping[int, int], *, has_history: bool) -> None:
         """``committed`` are the offsets of the database, if there is one."""
@@ -220,20 +216,26 @@ class Joining:
         now = self._clock.now()
         with closing(connect_sync(self._target)) as client, client.pipeline(transaction=True) as transaction:
             for tenant_id, ends in control.items():
-                for _, offset, kind, appended_at, body in self._segments.read_control(tenant_id, ends.tail):
+                for each in self._segments.control(tenant_id).read(ends.tail):
                     transaction.sadd(TENANTS, tenant_id)
-                    key, place = control_key(tenant_id), stream_id_of(offset)
-                    _add(transaction, key, entry_fields(kind, "", appended_at, body), at=place)
+                    fields = entry_fields(each.kind, each.program_id, each.appended_at, each.body, each.seal)
+                    transaction.execute_command("XADD", control_key(tenant_id), stream_id_of(each.offset), *fields)
             for shard, ends in enumerate(shards):
                 if ends.is_behind:  # A tick behind the last known offset: nothing may be appended before it.
-                    tick = entry_fields(EntryKind.TICK, "", now, b"")
-                    _add(transaction, shard_key(shard), tick, at=stream_id_of(ends.known + 1))
+                    self._add(transaction, shard, EntryKind.TICK, "", now, b"", at=stream_id_of(ends.known + 1))
                 if ends.trimmed > ends.segments:  # The hole is accepted, so a reader goes on behind it.
                     transaction.hdel(TRIMMED, str(shard))
-            for program, hole in self._affected(LogReader(client, range(self._data_dir.shards)), control, holes):
-                loss = entry_fields(EntryKind.LOSS, program.id, now, _loss(program, hole, now))
-                _add(transaction, shard_key(shard_of(program.id, self._data_dir.shards)), loss)
+            reader = LogReader(client, range(self._data_dir.shards), seals=self._seals)
+            for program, hole in self._affected(reader, control, holes):
+                shard = shard_of(program.id, self._data_dir.shards)
+                self._add(transaction, shard, EntryKind.LOSS, program.id, now, _loss(program, hole, now))
             transaction.execute()
+
+    def _add(
+        self, transaction: Pipeline, shard: int, kind: EntryKind, program_id: str, now: int, body: bytes, at: str = "*"
+    ) -> None:
+        seal = self._seals.seal(shard_key(shard), kind, program_id, now, body)
+        transaction.execute_command("XADD", shard_key(shard), at, *entry_fields(kind, program_id, now, body, seal))
 
     def _affected(
         self, reader: LogReader, control: Mapping[str, StreamEnds], holes: Sequence[Hole]
@@ -253,11 +255,11 @@ class Joining:
         """All programs that the lake or Redis knows."""
         programs: dict[str, Program] = {}
         for tenant_id, ends in control.items():
-            for source in (self._segments.read_control(tenant_id, ends.tail), reader.control_of(tenant_id)):
-                for _, _, kind, _, body in source:
-                    if kind == ControlKind.PROGRAM:
-                        program = msgspec.json.decode(body, type=Program)
-                        programs[program.id] = program
+            in_lake, in_redis = self._segments.control(tenant_id).read(ends.tail), reader.control_entries(tenant_id)
+            for entry in (*in_lake, *in_redis):
+                if entry.kind == ControlKind.PROGRAM and not entry.is_forged:
+                    program = msgspec.json.decode(entry.body, type=Program)
+                    programs[program.id] = program
         return sorted(programs.values(), key=lambda program: program.id)
 
     def _rewrite_control(self, reader: LogReader) -> None:

@@ -8,46 +8,34 @@ lost.
 """
 
 import shutil
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from threading import Lock
 from typing import Final
 from urllib.parse import quote, unquote
 
 from clearhold.features.core.log_entry import LogEntry
-from clearhold.store.control.entries import ControlEntry
 from clearhold.store.durable_files import make_durable_folder, remove_unfinished
 from clearhold.store.lake.segment_files import SegmentFiles
-from clearhold.store.redis_log.reader import SEQ_BITS, LogReader
+from clearhold.store.redis_log.reader import SEQ_BITS, LogReader, control_key, shard_key
+from clearhold.store.seals import EntrySeals
 
 _TENANT: Final = "tenant="
-_NO_SHARD: Final = -1  # the shard column of a control stream's segments
 
 
 class LogSegments:
     """All segments under ``root``/log. One thread writes; any may read."""
 
-    def __init__(self, root: Path, *, tidies: bool = True) -> None:
-        """``tidies`` for the one process that may remove leftovers of a crash."""
-        self._folder = root / "log"
+    def __init__(self, root: Path, *, seals: EntrySeals | None = None, tidies: bool = True) -> None:
+        """``tidies`` for the one process that may remove leftovers of a crash. Without ``seals`` none is checked: for
+        a reader whose entries are not applied.
+        """
+        self._folder, self._seals = root / "log", seals
         make_durable_folder(self._folder)
         if tidies:
             remove_unfinished(self._folder)
         self._opening = Lock()
         self._streams: dict[str, SegmentFiles] = {}
-
-    def write_control(self, tenant_id: str, entries: Iterable[ControlEntry]) -> None:
-        """Append a tenant's control entries; already written ones are skipped, so the whole stream may be given."""
-        rows = [
-            LogEntry(shard=_NO_SHARD, offset=offset, kind=kind, program_id="", appended_at=appended_at, body=body)
-            for _, offset, kind, appended_at, body in entries
-        ]
-        self.control(tenant_id).write(rows)
-
-    def read_control(self, tenant_id: str, after: int = 0) -> Iterator[ControlEntry]:
-        """A tenant's control entries after an offset, in order."""
-        for entry in self.control(tenant_id).read(after):
-            yield tenant_id, entry.offset, entry.kind, entry.appended_at, entry.body
 
     def tenants(self) -> list[str]:
         """The ids of the tenants with control segments."""
@@ -55,11 +43,11 @@ class LogSegments:
 
     def shard(self, shard: int) -> SegmentFiles:
         """The stream of a shard."""
-        return self._stream(shard_name(shard))
+        return self._stream(shard_name(shard), shard_key(shard))
 
     def control(self, tenant_id: str) -> SegmentFiles:
         """The control stream of a tenant."""
-        return self._stream(_tenant_name(tenant_id))
+        return self._stream(_tenant_name(tenant_id), control_key(tenant_id))
 
     def forget_control(self, tenant_id: str) -> None:
         """Remove a tenant's segments, to be written again whole."""
@@ -67,10 +55,10 @@ class LogSegments:
             shutil.rmtree(self._folder / _tenant_name(tenant_id))
             self._streams.pop(_tenant_name(tenant_id), None)
 
-    def _stream(self, name: str) -> SegmentFiles:
+    def _stream(self, name: str, key: str) -> SegmentFiles:
         with self._opening:
             if name not in self._streams:
-                self._streams[name] = SegmentFiles(self._folder / name)
+                self._streams[name] = SegmentFiles(self._folder / name, stream=key, seals=self._seals)
             return self._streams[name]
 
 
@@ -182,8 +170,8 @@ class ControlCopy:
     def copy(self, tenant_id: str) -> None:
         """Copy the entries that the tenant's segments lack."""
         with self._copying:
-            after = self._segments.control(tenant_id).last_offset
-            self._segments.write_control(tenant_id, self._reader.control_of(tenant_id, after))
+            segments = self._segments.control(tenant_id)
+            segments.write([*self._reader.control_entries(tenant_id, segments.last_offset)])
 
     def copy_all(self) -> None:
         for tenant_id in self._reader.tenants():

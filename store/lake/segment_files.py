@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from itertools import groupby, pairwise
 from operator import attrgetter
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import msgspec
 import pyarrow as pa
@@ -22,6 +22,7 @@ import pyarrow.parquet as pq
 from clearhold.features.core.instants import DAY_US, datetime_of
 from clearhold.features.core.log_entry import LogEntry
 from clearhold.store.durable_files import durable_file, sha256_of
+from clearhold.store.seals import EntrySeals
 
 ENTRIES_PER_ROW_GROUP: Final = 1_000  # the unit that a search for one entry, or one step of a reader, decompresses
 _OFFSET_DIGITS: Final = 20
@@ -33,9 +34,10 @@ _COLUMNS: Final[Sequence[tuple[str, pa.DataType]]] = (
     ("program_id", pa.string()),
     ("appended_at", pa.timestamp("us", tz="UTC")),
     ("body", pa.binary()),
+    ("seal", pa.binary()),
 )
 _SCHEMA: Final = pa.schema(_COLUMNS)
-# Not the body: its minimum and maximum would be written whole, four times, and outside the checksums.
+# Neither body nor seal: a body's minimum and maximum would be written whole, four times, and outside the checksums.
 _WITH_STATISTICS: Final = ["shard", "offset", "kind", "program_id", "appended_at"]
 _OFFSET_COLUMN: Final = _SCHEMA.get_field_index("offset")
 _LAST: Final = attrgetter("last")
@@ -63,8 +65,9 @@ class Gap(NamedTuple):
 class SegmentFiles:
     """One stream's segments. One thread writes; any may read beside it."""
 
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
+    def __init__(self, folder: Path, *, stream: str = "", seals: EntrySeals | None = None) -> None:
+        """``stream`` is the stream's key in Redis, which its seals name. Without ``seals`` none is checked."""
+        self._folder, self._stream, self._seals = folder, stream, seals
         self._segments = sorted(map(_segment, folder.glob("day=*/*.parquet")), key=_LAST)
 
     @property
@@ -122,7 +125,7 @@ class SegmentFiles:
             for entry in _entries(segments[at], after):
                 if upto is not None and entry.offset > upto:
                     return
-                yield entry
+                yield self._checked(entry)
 
     def find(self, offset: int) -> LogEntry | None:
         """The entry at exactly this offset."""
@@ -136,16 +139,18 @@ class SegmentFiles:
         by_segment = groupby(offsets, key=lambda offset: bisect_left(self._segments, offset, key=_LAST))
         for at, of_segment in by_segment:
             if at < len(self._segments):
-                entries += _entries_at(self._segments[at], list(of_segment))
+                entries += map(self._checked, _entries_at(self._segments[at], list(of_segment)))
         return entries
+
+    def _checked(self, entry: LogEntry) -> LogEntry:
+        return entry if self._seals is None else self._seals.checked(self._stream, entry)
 
     def _write_segment(self, day: int, entries: list[LogEntry]) -> None:
         after, last = self.last_offset, entries[-1].offset
         name = f"{after:0{_OFFSET_DIGITS}d}-{last:0{_OFFSET_DIGITS}d}.parquet"
         path = self._folder / f"day={datetime_of(day * DAY_US).date().isoformat()}" / name
-        columns: list[tuple[Any, ...]] = list(zip(*map(msgspec.structs.astuple, entries), strict=True))
         predecessor = sha256_of(self._segments[-1].path).encode() if self._segments else b""
-        arrays = [pa.array(values, type=field.type) for field, values in zip(_SCHEMA, columns, strict=True)]
+        arrays = [pa.array([getattr(entry, field.name) for entry in entries], type=field.type) for field in _SCHEMA]
         with durable_file(path) as file:
             pq.write_table(
                 pa.Table.from_arrays(arrays, schema=_SCHEMA.with_metadata({_PREDECESSOR: predecessor})),

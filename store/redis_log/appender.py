@@ -21,8 +21,17 @@ from clearhold.features.core.log_entry import EntryKind
 from clearhold.store import clock
 from clearhold.store.data_dir import LogIdentity
 from clearhold.store.errors import StartupError
-from clearhold.store.redis_log.pipeline import AppendTimes, Pipeline, SameLog, command, first_error, xadd
-from clearhold.store.redis_log.reader import SEQ_BITS, SEQ_LIMIT, TENANTS, control_key, offset_of, shard_key
+from clearhold.store.redis_log.pipeline import AppendTimes, Pipeline, SameLog, command, first_error
+from clearhold.store.redis_log.reader import (
+    SEQ_BITS,
+    SEQ_LIMIT,
+    TENANTS,
+    control_key,
+    entry_fields,
+    offset_of,
+    shard_key,
+)
+from clearhold.store.seals import EntrySeals
 
 WRITE_WITHIN_S: Final = 1.5
 """Connecting, sending and all confirmations of one write: the latest time at which callers learn that Redis is gone."""
@@ -81,11 +90,19 @@ class _Append:
 class LogAppender:
     """Belongs to one event loop. It keeps one of the client's connections, which is closed with the client.
 
-    Where ``identity`` is given, each new connection must lead to that log, with all that was appended to it.
+    Where ``identity`` is given, each new connection must lead to that log, with all that was appended to it. Without
+    ``seals`` entries have no seal.
     """
 
-    def __init__(self, client: redis.asyncio.Redis, *, shards: int, identity: LogIdentity | None = None) -> None:
-        self.identity = identity
+    def __init__(
+        self,
+        client: redis.asyncio.Redis,
+        *,
+        shards: int,
+        identity: LogIdentity | None = None,
+        seals: EntrySeals | None = None,
+    ) -> None:
+        self.identity, self._seals = identity, seals
         self._same_log = None if identity is None else SameLog(identity)
         self._pool = client.connection_pool
         self._last = [0] * shards
@@ -110,8 +127,7 @@ class LogAppender:
 
     async def append(self, shard: int, kind: EntryKind, program_id: str, appended_at: int, body: bytes) -> int:
         """Append one entry to a shard's stream and return its offset."""
-        packed = xadd(self._keys[shard], self._next_id(shard), kind, program_id, appended_at, body)
-        offset = offset_of(await self._written(packed, replies=1))
+        offset = offset_of(await self._written(self._to_shard(shard, kind, program_id, appended_at, body), replies=1))
         self._note(shard, offset)
         return offset
 
@@ -130,10 +146,9 @@ class LogAppender:
         """
         if len(bodies) == 1:
             return [await self.append(shard, kind, program_id, appended_at, bodies[0])]
-        key = self._keys[shard]
         commands = [
             command("MULTI"),
-            *(xadd(key, self._next_id(shard), kind, program_id, appended_at, body) for body in bodies),
+            *(self._to_shard(shard, kind, program_id, appended_at, body) for body in bodies),
             command("EXEC"),
         ]
         offsets = [offset_of(each) for each in await self._written(b"".join(commands), replies=len(commands))]
@@ -155,13 +170,10 @@ class LogAppender:
         commands = [
             command("MULTI"),
             command("SADD", TENANTS, tenant_id),
-            xadd(control_key(tenant_id), "*", kind, "", appended_at, body),
+            self._packed(control_key(tenant_id), "*", kind, "", appended_at, body),
+            *(self._to_shard(each.shard, each.kind, each.program_id, appended_at, each.body) for each in to_programs),
+            command("EXEC"),
         ]
-        commands += [
-            xadd(self._keys[each.shard], self._next_id(each.shard), each.kind, each.program_id, appended_at, each.body)
-            for each in to_programs
-        ]
-        commands.append(command("EXEC"))
         _, stream_id, *stream_ids = await self._written(b"".join(commands), replies=len(commands))
         for each, appended in zip(to_programs, stream_ids, strict=True):
             self._note(each.shard, offset_of(appended))
@@ -181,6 +193,13 @@ class LogAppender:
         now = asyncio.get_running_loop().time()
         under_way = 0.0 if self._writing_since is None else now - self._writing_since
         return max(under_way, self._times.expected_s(now=now))
+
+    def _to_shard(self, shard: int, kind: str, program_id: str, appended_at: int, body: bytes) -> bytes:
+        return self._packed(self._keys[shard], self._next_id(shard), kind, program_id, appended_at, body)
+
+    def _packed(self, key: str, stream_id: str, kind: str, program_id: str, appended_at: int, body: bytes) -> bytes:
+        seal = b"" if self._seals is None else self._seals.seal(key, kind, program_id, appended_at, body)
+        return command("XADD", key, stream_id, *entry_fields(kind, program_id, appended_at, body, seal))
 
     def _note(self, shard: int, offset: int) -> None:
         self._last[shard] = max(self._last[shard], offset)

@@ -20,7 +20,7 @@ from redis.exceptions import ConnectionError as RedisConnectionError
 from redis.exceptions import ResponseError
 
 from clearhold.store.data_dir import LogIdentity
-from clearhold.store.redis_log.reader import IDENTITY, entry_fields, offset_of, shard_key
+from clearhold.store.redis_log.reader import IDENTITY, offset_of, shard_key
 
 _CLOSED: Final = "Redis closed the connection."
 
@@ -114,10 +114,6 @@ class AppendTimes:
 def command(*words: str | int | bytes) -> bytes:
     packed: bytes = pack_command(words)  # type: ignore[arg-type]  # Its stub allows one word only
     return packed
-
-
-def xadd(key: str, stream_id: str, kind: str, program_id: str, appended_at: int, body: bytes) -> bytes:
-    return command("XADD", key, stream_id, *entry_fields(kind, program_id, appended_at, body))
 
 
 def first_error(reply: Any) -> ResponseError | None:

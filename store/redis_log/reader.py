@@ -16,29 +16,35 @@ import redis
 from redis.exceptions import ConnectionError as RedisConnectionError
 from redis.exceptions import TimeoutError as RedisTimeoutError
 
-from clearhold.features.core.log_entry import LogEntry
+from clearhold.features.core.log_entry import EntryKind, LogEntry
 from clearhold.store.data_dir import LogIdentity
+from clearhold.store.seals import EntrySeals, forged
 
 IDENTITY: Final = "log:identity"
 TENANTS: Final = "log:tenants"
 TRIMMED: Final = "log:trimmed"
 """A hash: the offset up to which each shard was trimmed, where its entries in Redis begin."""
 
-_KIND, _PROGRAM, _APPENDED_AT, _BODY = b"k", b"p", b"t", b"b"
+_KIND, _PROGRAM, _APPENDED_AT, _BODY, _SEAL = b"k", b"p", b"t", b"b", b"s"
 _USUAL_ORDER: Final = [_KIND, _PROGRAM, _APPENDED_AT, _BODY]
+_BANK: Final = EntryKind.BANK.value
+NO_SHARD: Final = -1  # of the entries of control streams
 
 
-def entry_fields(kind: str, program_id: str, appended_at: int, body: bytes) -> tuple[bytes | str | int, ...]:
+def entry_fields(
+    kind: str, program_id: str, appended_at: int, body: bytes, seal: bytes = b""
+) -> tuple[bytes | str | int, ...]:
     """The names and values of an entry's fields, alternating."""
-    return _KIND, str(kind), _PROGRAM, program_id, _APPENDED_AT, appended_at, _BODY, body
+    fields = (_KIND, str(kind), _PROGRAM, program_id, _APPENDED_AT, appended_at, _BODY, body)
+    return (*fields, _SEAL, seal) if seal else fields
 
 
-def read_fields(pairs: list[bytes]) -> tuple[bytes, bytes, bytes, bytes]:
-    """Kind, program, instant and body out of alternating names and values, in any order."""
+def read_fields(pairs: list[bytes]) -> tuple[bytes, bytes, bytes, bytes, bytes]:
+    """Kind, program, instant, body and seal out of alternating names and values, in any order."""
     if pairs[::2] == _USUAL_ORDER:
-        return pairs[1], pairs[3], pairs[5], pairs[7]
+        return pairs[1], pairs[3], pairs[5], pairs[7], b""
     fields = dict(zip(pairs[::2], pairs[1::2], strict=True))
-    return fields[_KIND], fields.get(_PROGRAM, b""), fields[_APPENDED_AT], fields[_BODY]
+    return fields[_KIND], fields.get(_PROGRAM, b""), fields[_APPENDED_AT], fields[_BODY], fields.get(_SEAL, b"")
 
 
 def shard_key(shard: int) -> str:
@@ -57,6 +63,7 @@ def control_key(tenant_id: str) -> str:
 SEQ_BITS: Final = 20
 SEQ_LIMIT: Final = 1 << SEQ_BITS
 _MS_LIMIT: Final = 1 << (63 - SEQ_BITS)
+_US_LIMIT: Final = _MS_LIMIT * 1_000
 
 
 def offset_of(stream_id: bytes | str) -> int:
@@ -142,9 +149,16 @@ class LogGapError(Exception):
 class LogReader:
     """For one thread at a time. ``shards`` are those this process owns."""
 
-    def __init__(self, client: redis.Redis, shards: Sequence[int], *, wait: Wait | None = None) -> None:
-        """``wait`` is called instead of blocking in ``read``, with the descriptor to wait for."""
-        self._wait = wait
+    def __init__(
+        self, client: redis.Redis, shards: Sequence[int], *, seals: EntrySeals | None = None, wait: Wait | None = None
+    ) -> None:
+        """``wait`` is called instead of blocking in ``read``, with the descriptor to wait for. ``seals`` None: no seal
+        is checked, for a reader whose entries are not applied.
+        """
+        self._seals, self._wait = seals, wait
+        self._offset_of_seal: dict[bytes, int] = {}  # of the control streams
+        self.forged_control: set[tuple[str, int]] = set()
+        """Tenant and offset of the forged entries that were read in control streams."""
         self._redis = redis.Redis(connection_pool=client.connection_pool)
         self._redis.set_response_callback("XRANGE", _as_it_came)  # its parsing costs more than all later steps
         self._shard_of_key = {shard_key(shard).encode(): shard for shard in shards}
@@ -162,19 +176,19 @@ class LogReader:
         answer, trimmed = self._both(read, ("HMGET", TRIMMED, *shards), block_ms / 1_000)
         for shard, upto in zip(shards, trimmed, strict=True):
             _check_kept(shard, after.get(shard, 0), int(upto or 0))
-        return [
-            (self._shard_of_key[key], [_entry(self._shard_of_key[key], *entry) for entry in entries])
-            for key, entries in answer or ()
-        ]
+        pages = []
+        for key, entries in answer or ():
+            shard, stream = self._shard_of_key[key], key.decode()
+            pages.append((shard, [self._entry(shard, stream, *entry) for entry in entries]))
+        return pages
 
     def range(self, shard: int, after: int, upto: int, *, count: int) -> list[LogEntry]:
         """The first ``count`` entries with ``after`` < offset <= ``upto``."""
         if upto <= after:
             return []
-        entries = self._execute(
-            "XRANGE", shard_key(shard), f"({stream_id_of(after)}", stream_id_of(upto), "COUNT", count
-        )
-        return [_entry(shard, *entry) for entry in entries]
+        key = shard_key(shard)
+        entries = self._execute("XRANGE", key, f"({stream_id_of(after)}", stream_id_of(upto), "COUNT", count)
+        return [self._entry(shard, key, *entry) for entry in entries]
 
     def entries(self, shard: int, after: int, upto: int, *, page: int) -> Iterator[LogEntry]:
         """All entries with ``after`` < offset <= ``upto``, ``page`` of them in memory at a time."""
@@ -227,15 +241,40 @@ class LogReader:
 
     def control_of(self, tenant_id: str, after_offset: int = 0) -> Iterator[tuple[str, int, str, int, bytes]]:
         """As ``control``, of one tenant's stream, after an offset."""
-        after = f"({stream_id_of(after_offset)}"
+        for entry in self.control_entries(tenant_id, after_offset):
+            if not entry.is_forged:
+                yield tenant_id, entry.offset, entry.kind, entry.appended_at, entry.body
+
+    def control_entries(self, tenant_id: str, after_offset: int = 0) -> Iterator[LogEntry]:
+        """All entries of a control stream after an offset, forged ones too. A seal counts for one entry only, the
+        first: a former one, such as that of a revoked key, cannot be repeated.
+        """
+        key, after = control_key(tenant_id), f"({stream_id_of(after_offset)}"
         while True:
-            page = self._execute("XRANGE", control_key(tenant_id), after, "+", "COUNT", _CONTROL_PAGE)
+            page = self._execute("XRANGE", key, after, "+", "COUNT", _CONTROL_PAGE)
             for stream_id, pairs in page:
-                kind, _, appended_at, body = read_fields(pairs)
-                yield tenant_id, offset_of(stream_id), kind.decode(), int(appended_at), body
+                entry = self._entry(NO_SHARD, key, stream_id, pairs)
+                if entry.seal and self._offset_of_seal.setdefault(entry.seal, entry.offset) != entry.offset:
+                    entry = forged(key, entry)
+                if entry.is_forged:
+                    self.forged_control.add((tenant_id, entry.offset))
+                yield entry
             if len(page) < _CONTROL_PAGE:
                 return
             after = f"({page[-1][0].decode()}"
+
+    def _entry(self, shard: int, stream: str, stream_id: bytes, pairs: list[bytes]) -> LogEntry:
+        offset = offset_of(stream_id)
+        try:
+            kind, program_id, appended_at, body, seal = read_fields(pairs)
+            entry: LogEntry | None = LogEntry(
+                shard, offset, kind.decode(), program_id.decode(), int(appended_at), body, seal
+            )
+        except (KeyError, ValueError):
+            entry = None
+        if entry is None or not 0 <= entry.appended_at < _US_LIMIT:
+            return forged(stream, LogEntry(shard, offset, "unreadable", "", log_time_of(offset), b" ".join(pairs)))
+        return entry if entry.kind == _BANK or self._seals is None else self._seals.checked(stream, entry)
 
     def _both(
         self, first: tuple[str | int | bytes, ...], second: tuple[str | int, ...], seconds: float
@@ -273,11 +312,6 @@ def _check_kept(shard: int, after: int, trimmed: int) -> None:
             f"{stream_id_of(after)} were asked for: those between were trimmed unread. Does a second service use this "
             "Redis?"
         )
-
-
-def _entry(shard: int, stream_id: bytes, pairs: list[bytes]) -> LogEntry:
-    kind, program_id, appended_at, body = read_fields(pairs)
-    return LogEntry(shard, offset_of(stream_id), kind.decode(), program_id.decode(), int(appended_at), body)
 
 
 def _as_it_came(answer: Any, **_: Any) -> Any:

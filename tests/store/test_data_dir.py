@@ -89,7 +89,7 @@ def test_given_it_is_open_here_when_opened_again_then_it_is_refused_until_closed
 
 
 @pytest.mark.parametrize(
-    "layout", ["", "{}", '{"version": 1, "shards": 16}', '{"version": 2, "shards": 16}', '{"version": "2"}', "[]"]
+    "layout", ["", "{}", '{"version": 2, "shards": 16}', '{"version": 3, "shards": 16}', '{"version": "3"}', "[]"]
 )
 def test_given_a_layout_that_is_not_ours_when_opened_then_it_is_refused_and_not_held(
     tmp_path: Path, layout: str

@@ -38,6 +38,7 @@ from clearhold.store.record.chain import ChainWriter
 from clearhold.store.redis_log.appender import LogAppender
 from clearhold.store.redis_log.connect import RedisMemory, connect_async, connect_sync
 from clearhold.store.redis_log.reader import LogProgress, LogReader, control_key, shard_key
+from clearhold.store.seals import EntrySeals
 from clearhold.store.tables import RowTables, joined_by_type, row_tables
 from tests.support.app_shells import lent_app
 from tests.support.clock import FrozenClock, SequentialIds
@@ -48,6 +49,7 @@ T = TypeVar("T")
 SHARDS: Final = 4
 ADMIN_TOKEN: Final = "adm_of_the_tests_0123456789"
 MASTER_KEY: Final = bytes(range(32))
+SEALS: Final = EntrySeals.under(MASTER_KEY)
 BASE_URL: Final = "https://risk.example.test"
 WAITED_FOR: Final = {
     EntryKind.DECISION,
@@ -96,7 +98,7 @@ class AppliedAtOnce(LogAppender):
     """Lets the flow's stand-in apply at once what a caller waits for."""
 
     def __init__(self, client: Any, *, catch_up: Callable[[], None]) -> None:
-        super().__init__(client, shards=SHARDS)
+        super().__init__(client, shards=SHARDS, seals=SEALS)
         self._catch_up = catch_up
         self.stands_still = False
 
@@ -136,8 +138,8 @@ class RunningApp:
         self.sync_redis: Redis = opened.enter_context(closing(connect_sync(socket)))
         self._appending = connect_async(socket)
         self.appender = AppliedAtOnce(self._appending, catch_up=self.catch_up)
-        self.reader = LogReader(self.sync_redis, range(SHARDS))
-        self.segments = LogSegments(folder / "lake")
+        self.reader = LogReader(self.sync_redis, range(SHARDS), seals=SEALS)
+        self.segments = LogSegments(folder / "lake", seals=SEALS)
         self.control_copy = ControlCopy(self.reader, self.segments)
         self.registry = self._new_registry()
         self.database = opened.enter_context(closing(open_database(folder / "clearhold.duckdb")))
@@ -256,7 +258,7 @@ class RunningApp:
             self.progress,
             appender=self.appender,
             segments=self.stores.segments,
-            open_reader=lambda: LogReader(self.sync_redis, range(SHARDS)),
+            open_reader=lambda: LogReader(self.sync_redis, range(SHARDS), seals=SEALS),
             clock=self.clock,
             settle=settle,
         )

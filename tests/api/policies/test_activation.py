@@ -290,13 +290,14 @@ def test_given_policies_when_the_control_streams_are_read_back_then_they_are_the
     before = listed(api, tenant)
 
     streams = list(api.reader.control())
-    lake = list(api.segments.read_control(tenant["id"], 0))
+    lake = list(api.segments.control(tenant["id"]).read(0))
     reloaded = api.reloaded_registry().tenancy.policies[tenant["id"]].all()
 
     assert [(each.version, each.active) for each in reloaded] == [
         (name, shown["active"]) for name, shown in before.items()
     ]
-    assert [entry[1:] for entry in lake] == [entry[1:] for entry in streams if entry[0] == tenant["id"]]
+    in_lake = [(tenant["id"], each.offset, each.kind, each.appended_at, each.body) for each in lake]
+    assert in_lake == [entry for entry in streams if entry[0] == tenant["id"]]
 
 
 @pytest.mark.parametrize("in_log", [False, True], ids=["lost", "confirmation lost"])

@@ -286,8 +286,9 @@ def test_given_rules_when_the_control_streams_are_read_back_then_rules_backtests
         assert {each.version for each in of_rules if each.active} == {"rules-v3", "shadow-v5"}
         assert len(of_rules) == 3 + 1
     assert after.policies[tenant_id].all() == before.policies[tenant_id].all()
-    lake = [entry[1:] for entry in api.segments.read_control(tenant_id, 0)]
-    assert lake == [entry[1:] for entry in api.reader.control() if entry[0] == tenant_id]
+    lake = api.segments.control(tenant_id).read(0)
+    in_lake = [(tenant_id, each.offset, each.kind, each.appended_at, each.body) for each in lake]
+    assert in_lake == [entry for entry in api.reader.control() if entry[0] == tenant_id]
 
 
 def test_given_a_shard_that_lost_its_entries_when_the_service_starts_then_its_rules_come_back(

@@ -6,6 +6,7 @@ from typing import Any, Final
 
 import pytest
 from litestar.routes import HTTPRoute
+from msgspec import UNSET
 
 from clearhold.api.http.operation import OPT, Access
 from clearhold.api.openapi.document import wire_path
@@ -38,13 +39,29 @@ def test_given_a_component_that_is_down_when_asked_then_readyz_names_it_at_503(a
     assert unavailable.status_code == 503
     assert unavailable.json() == {
         "status": "unavailable",
-        "components": {"database": "up", "redis": "down", "flow": "up", "background": "up"},
+        "components": {"database": "up", "redis": "down", "flow": "up", "background": "up", "log": "up"},
         "error": "Not ready: redis down.",
         "code": "unavailable",
         "requestId": unavailable.headers["x-request-id"],
     }
     assert unavailable.headers["retry-after"] == "1"
     assert_stamped(unavailable)
+
+
+@pytest.mark.parametrize(
+    ("database", "forged", "shown"),
+    [(True, 0, ("ready", "up", UNSET)), (True, 3, ("ready", "degraded", 3)), (False, 3, ("unavailable", "up", UNSET))],
+)
+def test_given_forged_entries_when_asked_then_the_log_is_degraded_and_the_service_stays_ready(
+    *, database: bool, forged: int, shown: tuple[Any, ...]
+) -> None:
+    def count() -> int:
+        assert database, "it is read from the database"
+        return forged
+
+    report = Readiness({"database": lambda: database}, forged_entries=count).report()
+
+    assert (report.status, report.components["log"], report.forged_entries) == shown
 
 
 def test_given_the_document_when_read_then_it_is_public_and_cacheable(api: RunningApp) -> None:

@@ -34,6 +34,7 @@ class ProcessRoom:
         """An engine that has caught up; stopped cleanly on leaving."""
         places = ScorerPaths(
             log=str(self._redis_socket),
+            seal_key=None,
             snapshots=self.folder / "checkpoints",
             lake=self.folder / "lake",
             state_version=STATE_VERSION,

@@ -231,7 +231,11 @@ def test_given_scorers_that_were_begun_when_the_start_does_not_come_then_they_en
     tmp_path: Path, redis_server: EmbeddedRedis
 ) -> None:
     places = ScorerPaths(
-        log=str(redis_server.socket_path), snapshots=tmp_path, lake=tmp_path, state_version=STATE_VERSION
+        log=str(redis_server.socket_path),
+        seal_key=None,
+        snapshots=tmp_path,
+        lake=tmp_path,
+        state_version=STATE_VERSION,
     )
     processes = ScorerProcesses(2, SHARDS, places, open_redis=lambda: connect_sync(redis_server.socket_path))
     processes.begin()
@@ -248,7 +252,11 @@ def test_given_a_service_that_is_gone_before_the_start_when_its_scorer_has_loade
     tmp_path: Path, redis_server: EmbeddedRedis
 ) -> None:
     places = ScorerPaths(
-        log=str(redis_server.socket_path), snapshots=tmp_path, lake=tmp_path, state_version=STATE_VERSION
+        log=str(redis_server.socket_path),
+        seal_key=None,
+        snapshots=tmp_path,
+        lake=tmp_path,
+        state_version=STATE_VERSION,
     )
     processes = ScorerProcesses(1, SHARDS, places, open_redis=lambda: connect_sync(redis_server.socket_path))
     processes.begin()

@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 
 from clearhold.features.core.instants import DAY_US
 from clearhold.features.core.log_entry import LogEntry
-from clearhold.store.control.entries import ControlEntry
 from clearhold.store.lake.log_segments import LogSegments
 from clearhold.store.lake.segment_files import ENTRIES_PER_ROW_GROUP, DamagedSegmentError, SegmentFiles
+from clearhold.store.redis_log.reader import NO_SHARD
 from tests.support.duck_rows import AT
 
 MIDNIGHT = AT - AT % DAY_US
@@ -187,18 +187,18 @@ def test_given_a_flipped_byte_in_a_body_then_reading_it_says_which_one(tmp_path:
 
 def test_given_control_entries_written_twice_then_each_tenants_stream_is_stored_once(tmp_path: Path) -> None:
     segments = LogSegments(tmp_path)
-    first: list[ControlEntry] = [("t/1", 4, "tenant", AT, b"a"), ("t/1", 9, "program", AT + DAY_US, b"b")]
-    second: list[ControlEntry] = [("t2", 1, "tenant", AT, b"c")]
-    segments.write_control("t/1", first[:1])
+    first = [
+        LogEntry(NO_SHARD, 4, "tenant", "", AT, b"a", b"a seal"),
+        LogEntry(NO_SHARD, 9, "program", "", AT + DAY_US, b"b", b"another seal"),
+    ]
+    second = [LogEntry(NO_SHARD, 1, "tenant", "", AT, b"c")]
+    segments.control("t/1").write(first[:1])
 
-    segments.write_control("t/1", first)
-    segments.write_control("t2", second)
+    segments.control("t/1").write(first)
+    segments.control("t2").write(second)
 
     for tenant, entries in (("t%2F1", first), ("t2", second)):
-        stored = SegmentFiles(tmp_path / "log" / f"tenant={tenant}").read(-1, None)
-        assert [(entry.offset, entry.kind, entry.appended_at, entry.body) for entry in stored] == [
-            entry[1:] for entry in entries
-        ]
+        assert list(SegmentFiles(tmp_path / "log" / f"tenant={tenant}").read(-1, None)) == entries
 
 
 def three_segments(root: Path) -> list[Path]:
