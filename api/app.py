@@ -158,7 +158,9 @@ def _started_engine(
 ) -> tuple[Engine, LakeCollector]:
     """The flow and the lake's metrics; the lake reads the tables before the flow starts and ends after it."""
     tenancy = stores.registry.tenancy
-    lake = opened_lake(data_dir.lake_dir, stores.database, tenancy, opened, every_s=settings.lake_seconds)
+    lake = opened_lake(
+        data_dir.lake_dir, stores.database, tenancy, opened, clock=stores.clock, every_s=settings.lake_seconds
+    )
 
     def on_commit(rows: RowTables) -> None:
         bank_work.offer(rows)
@@ -236,7 +238,13 @@ def _readiness(stores: Stores, engine: Engine, supervision: Supervision) -> Read
         return forged_in(stores.database) + len(stores.reader.forged_control)
 
     checks = {"database": database, "redis": redis, "flow": flow}
-    return Readiness(checks, replay=replay, degraded_work=supervision.degraded, forged_entries=forged_entries)
+    return Readiness(
+        checks,
+        replay=replay,
+        degraded_work=supervision.degraded,
+        forged_entries=forged_entries,
+        is_clock_doubtful=lambda: stores.clock.is_doubtful,
+    )
 
 
 def _metrics(
@@ -248,7 +256,7 @@ def _metrics(
 ) -> CollectorRegistry:
     """The metrics of everything but the requests; ``collectors`` are those of the parts that only the caller has."""
     metrics, engine = CollectorRegistry(), flows.engine
-    measure_process(metrics, stores.appender, stores.memory)
+    measure_process(metrics, stores.appender, stores.memory, stores.clock)
     for collector in (
         engine.collector(waiting=pending.entries),
         flows.backfills.counts,

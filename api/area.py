@@ -23,7 +23,7 @@ from clearhold.features.core.rows.parties import AgentImportRow
 from clearhold.features.core.rules import Backtest, Rule, RuleMode, ShadowReport
 from clearhold.features.shard.questions import Owner
 from clearhold.features.windows.id_index import IdIndex
-from clearhold.store.clock import Clock
+from clearhold.store.clock import ServiceClock
 from clearhold.store.control.credential_registry import CredentialRegistry
 from clearhold.store.control.credentials import KeyUsage
 from clearhold.store.control.registry import Registry
@@ -56,7 +56,7 @@ class Stores(msgspec.Struct, frozen=True, kw_only=True):
     this run.
     """
 
-    clock: Clock
+    clock: ServiceClock
     new_id: IdFactory
     owner: Owner
     progress: LogProgress

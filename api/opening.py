@@ -13,7 +13,7 @@ from clearhold.flows.engine import STATE_VERSION, Scorers
 from clearhold.flows.scorer.scorers import ScorerProcesses
 from clearhold.flows.scorer.scoring import LocalScorer
 from clearhold.flows.scorer.supervisor import ScorerPaths
-from clearhold.store.clock import Clock, SystemClock
+from clearhold.store.clock import Clock, SteadyClock, SystemClock
 from clearhold.store.control.credentials import KeyUsage
 from clearhold.store.control.registry import Registry
 from clearhold.store.data_dir import DataDir
@@ -93,11 +93,12 @@ def open_stores(
     scoring: OpenedScoring,
     opened: ExitStack,
 ) -> Stores:
-    clock, shards = SystemClock(), data_dir.shards
+    clock, shards = SteadyClock(), data_dir.shards
     reading = opened.enter_context(closing(connect_sync(target)))
     seals, hot = data_dir.entry_seals(), connect_async(target)
     reader = LogReader(reading, range(shards), seals=seals)
     appender = LogAppender(hot, shards=shards, identity=data_dir.identity, seals=seals)
+    clock.compare(reader.newest_at())
     box = SecretBox(data_dir.master_key())
     control_copy = ControlCopy(reader, scoring.segments)
     registry = Registry(

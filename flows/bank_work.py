@@ -126,7 +126,7 @@ class Webhooks:
     def forget_when_due(self) -> None:
         """Delete deliveries past their retention, once an hour; for the maintenance thread."""
         now = self._clock.now()
-        if now - self._forgotten_at >= _FORGET_EVERY_US:
+        if abs(now - self._forgotten_at) >= _FORGET_EVERY_US:
             self._forgotten_at = now
             self._table.forget_settled(now - KEPT_US)
             listened = self._endpoints.listened_ids()

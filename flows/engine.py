@@ -31,7 +31,7 @@ from clearhold.features.shard.questions import LackingPolicies, Owner
 from clearhold.flows.commit.committer import Committer, EventTally, FlowCollector, Outbox
 from clearhold.flows.scorer.scorers import ScorerProcesses
 from clearhold.flows.scorer.scoring import LocalScorer
-from clearhold.store.clock import Clock
+from clearhold.store.clock import Clock, ServiceClock
 from clearhold.store.control.registry import Registry
 from clearhold.store.duck.database import BatchWriter, committed_epochs, committed_offsets, fold_wal
 from clearhold.store.lake.log_segments import LogSegments, Segmenter
@@ -220,10 +220,12 @@ class Engine:
 _BEHIND_S: Final = 0.005  # a timer may wake a millisecond early, and the minute would have two ticks
 
 
-async def tick_every_minute(appender: LogAppender, *, shards: int, clock: Clock) -> None:
-    """Run until cancelled; ticks fall just behind the full minute."""
+async def tick_every_minute(appender: LogAppender, *, shards: int, clock: ServiceClock) -> None:
+    """Run until cancelled; ticks fall just behind the full minute. A tick is left out while the clock may be wrong."""
     while True:
         await asyncio.sleep((MINUTE_US - clock.now() % MINUTE_US) / SECOND_US + _BEHIND_S)
+        if clock.is_doubtful:
+            continue
         now = clock.now()
         try:
             await asyncio.gather(*(appender.append(shard, EntryKind.TICK, "", now, b"") for shard in range(shards)))

@@ -46,7 +46,14 @@ _READINESS: Final = _operation(
     refusals=(ErrorCode.UNAVAILABLE,),
     answer_example={
         "status": "ready",
-        "components": {"database": "up", "redis": "up", "flow": "up", "background": "up", "log": "up"},
+        "components": {
+            "database": "up",
+            "redis": "up",
+            "flow": "up",
+            "background": "up",
+            "log": "up",
+            "clock": "up",
+        },
     },
 )
 _DOCUMENT: Final = _operation(

@@ -18,6 +18,7 @@ READY: Final = "ready"
 UNAVAILABLE: Final = "unavailable"
 BACKGROUND: Final = "background"
 LOG: Final = "log"
+CLOCK: Final = "clock"
 DEGRADED: Final = "degraded"
 """A component that fails in part; the service stays ready."""
 
@@ -64,7 +65,7 @@ class Readiness:
 
     ``degraded_work`` names failing background work. The service stays ready meanwhile: it answers requests, and the
     work restarts by itself. ``forged_entries`` counts the entries of the log that Clearhold did not write: none of them
-    has an effect.
+    has an effect. The service stays ready also while its clock may be wrong.
     """
 
     def __init__(
@@ -74,10 +75,11 @@ class Readiness:
         replay: Callable[[], Replay | None] = lambda: None,
         degraded_work: Callable[[], Sequence[str]] = lambda: (),
         forged_entries: Callable[[], int] = lambda: 0,
+        is_clock_doubtful: Callable[[], bool] = lambda: False,
         kept_s: float = KEPT_S,
     ) -> None:
         self._checks, self._replay, self._degraded_work, self._kept_s = checks, replay, degraded_work, kept_s
-        self._forged_entries = forged_entries
+        self._forged_entries, self._is_clock_doubtful = forged_entries, is_clock_doubtful
         self._latest: asyncio.Future[ReadinessReport] | None = None
         self._latest_at = 0.0
 
@@ -99,6 +101,7 @@ class Readiness:
         forged = 0 if components.get("database") == DOWN else self._forged_entries()
         components[BACKGROUND] = DEGRADED if degraded else UP
         components[LOG] = DEGRADED if forged else UP
+        components[CLOCK] = DEGRADED if self._is_clock_doubtful() else UP
         return ReadinessReport(
             status=status,
             components=components,

@@ -31,7 +31,7 @@ from clearhold.api.http.envelope import (
 from clearhold.api.http.gate import PRINCIPAL
 from clearhold.features.core.instants import SECOND_US, format_instant
 from clearhold.features.core.principal import Principal
-from clearhold.store.clock import Clock
+from clearhold.store.clock import Clock, ServiceClock
 from clearhold.store.ids import TRACEPARENT, trace_id_of
 from clearhold.store.redis_log.appender import LogAppender
 from clearhold.store.redis_log.connect import RedisMemory
@@ -60,9 +60,17 @@ _BEHIND: Final = "refused_behind"
 _FAILED: Final = "failed"
 
 
-def measure_process(registry: CollectorRegistry, appender: LogAppender, memory: RedisMemory) -> None:
-    """Memory, processor time and files of the process, the entries waiting for the log, and the memory of Redis."""
+def measure_process(
+    registry: CollectorRegistry, appender: LogAppender, memory: RedisMemory, clock: ServiceClock
+) -> None:
+    """Memory, processor time and files of the process, the entries waiting for the log, the memory of Redis, the
+    clock.
+    """
     ProcessCollector(registry=registry)
+    ahead = "The machine's clock minus the service's, which does not follow a jump at once."
+    Gauge("clearhold_clock_ahead_seconds", ahead, registry=registry).set_function(lambda: clock.ahead_s)
+    doubtful = "1 while the clock may be wrong and no deadline runs out by it, else 0."
+    Gauge("clearhold_clock_doubtful", doubtful, registry=registry).set_function(lambda: clock.is_doubtful)
     for unit, read in (("entries", lambda: appender.waiting_entries), ("bytes", lambda: appender.waiting_bytes)):
         name = f"clearhold_log_append_waiting_{unit}"
         Gauge(name, f"Log {unit} waiting to be sent.", registry=registry).set_function(read)

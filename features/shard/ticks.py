@@ -41,6 +41,7 @@ from clearhold.features.state.kri_windows import WindowCounts
 from clearhold.features.state.program import ProgramState
 
 QUARTER_US: Final = 15 * MINUTE_US
+_AHEAD_QUARTERS: Final = 4  # a newer snapshot was taken while the clock was ahead, and counts as none
 _START_MINUTES: Final = 13  # ticks are never more than a minute or two apart, and so one falls behind each start
 EVERY_TRANSFERS: Final = 200
 _PROGRAM: Final = "program"
@@ -55,7 +56,8 @@ def snapshot_on_tick(program: ProgramState, position: EntryPosition, emit: Emit)
     if not program.declarations:
         return
     quarter, within = divmod(position.appended_at, QUARTER_US)
-    if quarter <= program.kri_memory.quarter or within < crc32(program.id.encode()) % _START_MINUTES * MINUTE_US:
+    is_taken = 0 <= program.kri_memory.quarter - quarter < _AHEAD_QUARTERS
+    if is_taken or within < crc32(program.id.encode()) % _START_MINUTES * MINUTE_US:
         return
     program.kri_memory.quarter = quarter
     take_snapshot(program, SnapshotCause.SCHEDULED, position, emit)
@@ -178,7 +180,7 @@ def store_ended_days(program: ProgramState, position: EntryPosition, emit: Emit)
     """Store every day that has ended and is not stored; a program's first tick only begins its first day."""
     today, tallies = position.appended_at // DAY_US, program.day_tallies
     first = today if tallies.stored_upto is None else max(tallies.stored_upto, today - MOST_MISSED_DAYS)
-    tallies.stored_upto = max(today, first)
+    tallies.stored_upto = today  # earlier than before when the clock was ahead: the days are stored when they end
     if emit is no_rows or not program.declarations:  # an undeclared state is that of a tenant's actions
         return
     for day in range(first, today):

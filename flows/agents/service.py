@@ -87,7 +87,7 @@ class AgentImporter:
         while self._root is not None:
             for program in self._programs.with_slug(AGENTS_SLUG):
                 newest = await asyncio.to_thread(self._imports.newest, program.tenant_id, program.id)
-                if newest is None or self._clock.now() - newest.updated_at >= EVERY_US or self._is_left(newest):
+                if newest is None or abs(self._clock.now() - newest.updated_at) >= EVERY_US or self._is_left(newest):
                     await self._refreshed(program)
             await asyncio.sleep(LOOK_EVERY_S)
 

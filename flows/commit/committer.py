@@ -204,12 +204,12 @@ class EventTally:
     def __init__(self, counts: FlowCounts, clock: Clock) -> None:
         self._counts, self._clock = counts, clock
         self._logged = counts.events.copy()
-        self._next_at = clock.now() + EVERY_US
+        self._logged_at = clock.now()
 
     def log_when_due(self) -> None:
         now = self._clock.now()
-        if now >= self._next_at:
-            self._next_at = now + EVERY_US
+        if abs(now - self._logged_at) >= EVERY_US:  # abs: the clock may have been ahead
+            self._logged_at = now
             self.log_new()
 
     def log_new(self) -> None:

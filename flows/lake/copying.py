@@ -43,14 +43,20 @@ log = structlog.get_logger()
 
 
 def opened_lake(
-    folder: Path, database: duckdb.DuckDBPyConnection, tenancy: Tenancy, opened: ExitStack, *, every_s: int
+    folder: Path,
+    database: duckdb.DuckDBPyConnection,
+    tenancy: Tenancy,
+    opened: ExitStack,
+    *,
+    clock: Clock,
+    every_s: int,
 ) -> "LakeCopying":
     """The lake of a service whose flow runs entirely within the life of ``opened``."""
     lead_us = min(LEAD_US, every_s * SECOND_US // 4)
     writer = LakeWriter(
         folder,
         database,
-        clock=SystemClock(),
+        clock=clock,
         new_id=new_id,
         lead_us=lead_us,
         control=lambda: control_rows(tenancy),

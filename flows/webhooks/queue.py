@@ -14,7 +14,7 @@ import msgspec
 
 from clearhold.features.core.instants import SECOND_US
 from clearhold.features.core.rows.events import WebhookDeliveryRow
-from clearhold.features.webhooks.delivery import OPEN, DeliveryState, spread_of
+from clearhold.features.webhooks.delivery import LONGEST_PAUSE_US, OPEN, SPREAD_US, DeliveryState, spread_of
 from clearhold.store.duck.webhooks import DueDelivery
 
 QUEUE_LIMIT: Final = 10_000
@@ -22,6 +22,8 @@ KEPT_BODIES: Final = 256
 READ_AT_ONCE: Final = 64
 READ_AHEAD_US: Final = 15 * SECOND_US
 """Bodies that are due later are not read yet."""
+
+_FURTHEST_US: Final = LONGEST_PAUSE_US + SPREAD_US  # a later time is that of a clock that was ahead
 
 ARRIVED_LIMIT: Final = 1_000
 """The most arrivals during a read of the tables; further ones are read with the next."""
@@ -124,7 +126,7 @@ class EndpointQueue:
     def take(self, now: int) -> WaitingDelivery | None:
         """Take the first due delivery into flight, or None."""
         due_at = self.first_due_at()
-        if due_at is None or due_at > now:
+        if due_at is None or now < due_at <= now + _FURTHEST_US:
             return None
         waiting = self._known[heapq.heappop(self._due)[-1]]
         waiting.is_in_flight = True

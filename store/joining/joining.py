@@ -20,7 +20,6 @@ import structlog
 from redis.client import Pipeline
 
 from clearhold.features.core.entries.commands import EntryResult, LossEntry
-from clearhold.features.core.instants import MINUTE_US, SECOND_US
 from clearhold.features.core.log_entry import EntryKind, LogEntry, shard_of
 from clearhold.features.core.principal import Program
 from clearhold.store.clock import Clock
@@ -53,7 +52,6 @@ from clearhold.store.redis_log.reader import (
     LogReader,
     control_key,
     entry_fields,
-    log_time_of,
     shard_key,
     stream_id_of,
 )
@@ -151,8 +149,6 @@ def _loss(program: Program, hole: Hole, now: int) -> bytes:
     )
 
 
-CLOCK_BEHIND_US: Final = MINUTE_US
-
 log = structlog.get_logger()
 
 
@@ -197,7 +193,6 @@ class Joining:
     def _join_streams(self, reader: LogReader, committed: Mapping[int, int]) -> None:
         self._rewrite_control(reader)
         shards = shard_ends(reader, self._segments, committed, shards=self._data_dir.shards)
-        self._warn_of_the_clock(shards)
         control = control_ends(reader, self._segments)
         losses = AcceptedLosses(self._data_dir.lake_dir)
         ends = [*shards, *control.values()]
@@ -269,12 +264,6 @@ class Joining:
                 log.warning("control_segments_rewritten", tenant_id=tenant_id)
                 self._segments.forget_control(tenant_id)
                 ControlCopy(reader, self._segments).copy(tenant_id)
-
-    def _warn_of_the_clock(self, shards: Sequence[StreamEnds]) -> None:
-        """Events that arrive while the clock is behind the log are scored as of a past time."""
-        behind_us = log_time_of(max(each.tail for each in shards)) - self._clock.now()
-        if behind_us > CLOCK_BEHIND_US:
-            log.error("clock_is_behind_the_log", seconds=behind_us // SECOND_US)
 
     def _refusal(self, holes: Sequence[Hole], ends: Sequence[StreamEnds]) -> str:
         lake, path = self._data_dir.lake_dir / "log", self._data_dir.path

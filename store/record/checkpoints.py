@@ -213,7 +213,7 @@ class RecordCheckpoints:
         latest = self._log.latest(*key)
         if (
             latest is None
-            or (latest.size < size and latest.created_at + EVERY_US <= self._clock.now())
+            or (latest.size < size and abs(self._clock.now() - latest.created_at) >= EVERY_US)
             or self._is_by_a_removed_key(latest.note)
         ):
             self._signed(key, None)

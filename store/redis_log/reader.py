@@ -204,6 +204,16 @@ class LogReader:
         """The offset of the newest entry ever appended, even if it was trimmed; 0 without any."""
         return self._last_generated(shard_key(shard))
 
+    def newest_at(self) -> int:
+        """When the newest entry of these shards was appended; 0 without any."""
+        return max((self._newest_at(shard) for shard in self._shard_of_key.values()), default=0)
+
+    def _newest_at(self, shard: int) -> int:
+        """By the clock of the service, or of Redis for an entry that was trimmed."""
+        tail = self.tail(shard)
+        entries = self.range(shard, max(0, tail - 1), tail, count=1)
+        return entries[0].appended_at if entries else log_time_of(tail)
+
     def _last_generated(self, key: str) -> int:
         try:
             about = self._execute("XINFO STREAM", key)

@@ -13,6 +13,8 @@ T0: Final[int] = _T0
 class FrozenClock:
     """Stands still until a test moves it."""
 
+    is_doubtful, ahead_s = False, 0.0
+
     def __init__(self, at: int = T0) -> None:
         self.at = at
 

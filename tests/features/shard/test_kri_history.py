@@ -52,6 +52,19 @@ def test_given_ticks_that_jitter_then_each_quarter_of_an_hour_has_exactly_one_sn
     assert taken == dict.fromkeys(range(48), 1)
 
 
+@pytest.mark.parametrize("ahead_us", [90 * MINUTE, 400 * 24 * 60 * MINUTE])
+def test_given_a_tick_of_a_clock_that_was_ahead_when_it_is_right_again_then_quarters_have_their_snapshots(
+    ahead_us: int,
+) -> None:
+    story = declared(MIDNIGHT)
+    for minute in range(1, 61):
+        story.append(EntryKind.TICK, b"", at=MIDNIGHT + minute * MINUTE + (ahead_us if minute == 20 else 0))
+
+    taken = Counter((row.as_of_at - MIDNIGHT) // QUARTER for row in snapshots(story, "scheduled"))
+    assert sum(taken.values()) <= 5
+    assert [taken[quarter] for quarter in range(4)] == [1, 1, 1, 1]
+
+
 def test_given_a_service_that_was_down_then_its_quarters_are_missing_and_the_one_of_its_start_is_not() -> None:
     story = declared(MIDNIGHT)
     for minute in (*range(1, 31), *range(59, 91)):

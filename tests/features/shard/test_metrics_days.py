@@ -1,6 +1,7 @@
 """What a story adds to the tallies of its days, worked out by hand, and the days that ticks store."""
 
 import msgspec
+import pytest
 
 from clearhold.features.core.entries.commands import LabelEntry, OperatorKind
 from clearhold.features.core.instants import DAY_US, HOUR_US
@@ -197,3 +198,18 @@ def test_given_a_state_of_no_program_then_no_day_of_it_is_stored() -> None:
     story.tick(0)
 
     assert stored_days(story, MIDNIGHT) == []
+
+
+@pytest.mark.parametrize("ahead_us", [2 * DAY_US, 400 * DAY_US])
+def test_given_ticks_of_a_clock_that_was_ahead_when_it_is_right_again_then_every_day_is_stored_when_it_ends(
+    ahead_us: int,
+) -> None:
+    story = ShardStory(a_program())
+    story.tick(MIDNIGHT - HOUR_US)
+    story.tick(MIDNIGHT - HOUR_US + ahead_us)
+
+    assert stored_days(story, MIDNIGHT - HOUR_US // 2) == []
+    for number in range(3):
+        (row,) = stored_days(story, MIDNIGHT + number * DAY_US)
+        assert row.day_at == (TODAY + number) * DAY_US
+        assert stored_days(story, MIDNIGHT + number * DAY_US + HOUR_US) == []

@@ -2,6 +2,7 @@
 
 from structlog.testing import capture_logs
 
+from clearhold.features.core.instants import DAY_US
 from clearhold.flows.commit.committer import EVERY_US, EventTally
 from clearhold.flows.running.counts import FlowCounts
 from tests.support.clock import FrozenClock
@@ -26,6 +27,19 @@ def test_given_events_when_a_minute_is_over_then_one_line_has_the_new_ones() -> 
         {"event": "bank_events", "log_level": "info", "applied": 5},
         {"event": "bank_events", "log_level": "warning", "applied": 1, "unusable": 2},
     ]
+
+
+def test_given_a_clock_that_was_ahead_when_it_is_right_again_then_events_are_logged_again() -> None:
+    counts, clock = FlowCounts(), FrozenClock()
+    clock.advance(365 * DAY_US)
+    tally = EventTally(counts, clock)
+    clock.advance(-365 * DAY_US)
+    counts.events.update({"applied": 5})
+
+    with capture_logs() as lines:
+        tally.log_when_due()
+
+    assert lines == [{"event": "bank_events", "log_level": "info", "applied": 5}]
 
 
 def test_given_events_of_less_than_a_minute_when_the_service_stops_then_they_are_logged_too() -> None:

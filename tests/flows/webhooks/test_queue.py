@@ -2,8 +2,8 @@
 
 from random import Random
 
-from clearhold.features.core.instants import HOUR_US
-from clearhold.features.webhooks.delivery import DeliveryState, redelivered
+from clearhold.features.core.instants import DAY_US, HOUR_US
+from clearhold.features.webhooks.delivery import LONGEST_PAUSE_US, SPREAD_US, DeliveryState, redelivered
 from clearhold.flows.webhooks.queue import READ_AHEAD_US, READ_AT_ONCE, EndpointQueue, WaitingDelivery
 
 NOW = 1_772_400_000_000_000
@@ -46,3 +46,12 @@ def test_given_a_delivery_that_was_asked_for_again_when_taken_then_at_its_new_ti
     assert queue.take(NOW + 10) is waiting
     assert queue.take(NOW + HOUR_US) is None
     assert queue.first_due_at() is None
+
+
+def test_given_deliveries_that_became_due_by_a_clock_that_was_ahead_when_it_is_right_again_then_they_are_due() -> None:
+    furthest = a_waiting(1, NOW + LONGEST_PAUSE_US + SPREAD_US)
+    queue = a_queue(furthest, a_waiting(2, NOW + 365 * DAY_US), a_waiting(3, NOW + DAY_US))
+
+    assert queue.take(NOW) is None, "the first one may have failed nine times"
+    assert queue.take(NOW + LONGEST_PAUSE_US + SPREAD_US) is furthest
+    assert [each.id[-1] for each in (queue.take(NOW), queue.take(NOW)) if each is not None] == ["3", "2"]

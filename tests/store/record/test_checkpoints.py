@@ -9,7 +9,7 @@ import pytest
 
 from clearhold.features.core.canonical import Chain
 from clearhold.features.core.errors import ForbiddenError, NotFoundError
-from clearhold.features.core.instants import HOUR_US
+from clearhold.features.core.instants import DAY_US, HOUR_US
 from clearhold.store.errors import StartupError
 from clearhold.store.keys import KeyPurpose, SecretBox, SigningKeys
 from clearhold.store.record.chain_file import RecordCheckpointRow
@@ -125,6 +125,20 @@ def test_given_time_and_links_when_due_then_each_chain_is_signed_every_five_minu
     assert sizes == [[5], [5], [9, 5], [9, 5], [9, 5], [12, 9, 5], [12, 9, 5]]
     for row in office.kept:
         office.assert_signed(row, row.size)
+
+
+@pytest.mark.parametrize("ahead_us", [HOUR_US, 365 * DAY_US])
+def test_given_a_checkpoint_of_a_clock_that_was_ahead_when_it_is_right_again_then_the_chain_is_signed_on(
+    office: Office, ahead_us: int
+) -> None:
+    office.grow(0, 5)
+    office.clock.advance(ahead_us)
+    office.checkpoints.sign_due()
+    office.clock.advance(-ahead_us)
+    office.grow(5, 9)
+    office.checkpoints.sign_due()
+
+    assert sorted(row.size for row in office.kept) == [5, 9]
 
 
 def test_given_a_rewritten_chain_when_the_next_process_starts_then_nothing_is_signed_any_more(office: Office) -> None:
