@@ -56,7 +56,7 @@ class PendingEntries:
         self._progress = progress
         self._waiting: list[deque[tuple[int, int, EventKey | None]]] = [deque() for _ in range(progress.shards)]
         self._keys: set[EventKey] = set()
-        self._events: Counter[str] = Counter()  # by program, with those that are being appended
+        self._events: Counter[str] = Counter()  # by program, the ones being appended among them
         self._newest: list[tuple[_Arrival, _Arrival]] = [(_NEVER, _NEVER)] * progress.shards
 
     def add(self, shard: int, offset: int, appended_at: int, key: EventKey | None = None) -> None:
