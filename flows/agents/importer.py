@@ -227,7 +227,7 @@ class AgentImport:
         seen: set[bytes] = set()
         async for page in self._client.pages(_LISTS[kind], since=since):
             for first in range(0, len(page.items), AT_ONCE):
-                await self._take(kind, [bytes(item) for item in page.items[first : first + AT_ONCE]], seen)
+                await self._take(kind, page.items[first : first + AT_ONCE], seen)
 
     async def _take(self, kind: EntryKind, items: list[bytes], seen: set[bytes]) -> None:
         """Append the readable items that differ from their last version."""

@@ -9,21 +9,27 @@ Errors  ScanError, whose sentence is safe to show
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
+from hashlib import blake2b
 from http import HTTPStatus
-from typing import Final
+from typing import Final, NamedTuple
 
 import httpx
 import msgspec
 
-from clearhold.features.core.instants import SECOND_US, format_instant, pause_after
+from clearhold.features.core.instants import HOUR_US, SECOND_US, format_instant, pause_after
 from clearhold.flows.running.bank_http import PASSING, body_of, retry_after_us
 from clearhold.store.clock import Clock
 
 ITEMS_A_PAGE: Final = 500
 MAX_PAGE_BYTES: Final = 8 * 1024 * 1024
 MAX_PAGES: Final = 100_000
+MAX_ITEMS: Final = {"agents": 250_000, "profiles": 250_000, "settlements": 5_000_000}
+READ_WITHIN_US: Final = 6 * HOUR_US
+"""For all lists of an import; checked before each page."""
+
 MAX_EMPTY_PAGES: Final = 10  # in a row
 MAX_CURSOR_LENGTH: Final = 2_048
+_CURSOR_DIGEST_BYTES: Final = 16
 ANSWER_WITHIN_S: Final = 30.0
 RETRIES: Final = 3
 FIRST_BACKOFF_S: Final = 1.0
@@ -37,12 +43,17 @@ class ScanError(Exception):
     """The index cannot be read further; the sentence says why."""
 
 
-class ScanPage(msgspec.Struct, frozen=True, rename="camel"):
-    """One answer of the index; its items are decoded one at a time."""
-
-    items: list[msgspec.Raw]
+class _Answer(msgspec.Struct, frozen=True, rename="camel"):
+    items: msgspec.Raw
     next_cursor: str | None = None
     schema: str | None = None
+
+
+class ScanPage(NamedTuple):
+    """One answer of the index; its items are decoded one at a time."""
+
+    items: list[bytes]
+    next_cursor: str | None
 
 
 class _Again(Exception):  # noqa: N818 - no error yet: the request is sent again
@@ -53,29 +64,43 @@ class _Again(Exception):  # noqa: N818 - no error yet: the request is sent again
         self.after_s = after_s
 
 
-_PAGES: Final = msgspec.json.Decoder(ScanPage)
+_NO_ITEM: Final = msgspec.Raw()
+_ANSWERS: Final = msgspec.json.Decoder(_Answer)
+_ITEMS: Final = msgspec.json.Decoder(
+    msgspec.defstruct("_Items", [(f"item{n}", msgspec.Raw, _NO_ITEM) for n in range(ITEMS_A_PAGE + 1)], array_like=True)
+)
+"""Skips what follows the first item too many: a list of all of them could take forty times the memory of its text."""
 
 
 class ScanClient:
-    """``root`` is the URL of the index, without a slash at its end. Belongs to one event loop."""
+    """``root`` is the URL of the index, without a slash at its end. Reads for one import, on one event loop."""
 
     def __init__(self, root: str, http: httpx.AsyncClient, clock: Clock, *, sleep: Sleep = asyncio.sleep) -> None:
         self._root, self._http, self._clock, self._sleep = root, http, clock, sleep
+        self._until = clock.now() + READ_WITHIN_US
 
     async def pages(self, kind: str, *, since: int | None = None) -> AsyncIterator[ScanPage]:
         """The pages of ``agents``, ``profiles`` or ``settlements``."""
         cursor: str | None = None
-        cursors: set[str] = set()
-        empty = 0
+        cursors: set[bytes] = set()  # digests: a cursor may be long
+        empty = items = 0
         for _ in range(MAX_PAGES):
+            if self._clock.now() > self._until:
+                raise ScanError(
+                    f"The index is too slow: {kind} were not read within {READ_WITHIN_US // HOUR_US} hours."
+                )
             page = await self._page(kind, cursor, since)
+            items += len(page.items)
+            if items > MAX_ITEMS[kind]:
+                raise ScanError(f"The index does not end: it has more than {MAX_ITEMS[kind]:,} {kind}.")
             yield page
             cursor = page.next_cursor
             if cursor is None:
                 return
-            if cursor in cursors:
+            digest = blake2b(cursor.encode(), digest_size=_CURSOR_DIGEST_BYTES).digest()
+            if digest in cursors:
                 raise ScanError(f"The index leads in a circle: a cursor of {kind} came twice.")
-            cursors.add(cursor)
+            cursors.add(digest)
             empty = 0 if page.items else empty + 1
             if empty >= MAX_EMPTY_PAGES:
                 raise ScanError(f"The index does not end: {empty} pages of {kind} in a row have no items.")
@@ -124,13 +149,16 @@ class ScanClient:
 
 def _read_page(kind: str, body: bytes) -> ScanPage:
     try:
-        page = _PAGES.decode(body)
+        answer = _ANSWERS.decode(body)
+        listed = msgspec.structs.astuple(_ITEMS.decode(answer.items))
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         raise _Again(f"A page of {kind} is not what the contract says it is.") from None
-    if page.schema not in {None, SCHEMA}:
+    items = [bytes(item) for item in listed if item is not _NO_ITEM]
+    if answer.schema not in {None, SCHEMA}:
         raise ScanError(f"The index speaks another language than {SCHEMA}.")
-    if len(page.items) > ITEMS_A_PAGE:
+    if len(items) > ITEMS_A_PAGE:
         raise ScanError(f"A page of {kind} has more items than the {ITEMS_A_PAGE} that were asked for.")
-    if page.next_cursor is not None and not 0 < len(page.next_cursor) <= MAX_CURSOR_LENGTH:
+    cursor = answer.next_cursor
+    if cursor is not None and not 0 < len(cursor) <= MAX_CURSOR_LENGTH:
         raise ScanError(f"A cursor of {kind} is empty, or has more than {MAX_CURSOR_LENGTH} characters.")
-    return page
+    return ScanPage(items, cursor)

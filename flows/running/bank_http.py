@@ -22,11 +22,14 @@ import msgspec
 from clearhold.features.bank.masking import masked_raw
 from clearhold.features.core.entries.directory import DirectoryKind
 from clearhold.features.core.instants import SECOND_US
+from clearhold.flows.running.bounded_http import BoundedTransport
 from clearhold.store.clock import Clock
 from clearhold.store.ids import TRACEPARENT, traceparent_of
 
 ANSWER_WITHIN_S: Final = 10.0
-MAX_BODY_BYTES: Final = 1024 * 1024
+MAX_BODY_BYTES: Final = 256 * 1024
+"""Masking a text of this length holds the interpreter for a tenth of a second."""
+
 PASSING: Final = frozenset({HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.TOO_EARLY})
 """Statuses of a request that the bank did not process, beside 429."""
 
@@ -34,10 +37,9 @@ _RETRY_AFTER_DIGITS: Final = 9
 
 
 def http_client(*, connections: int) -> httpx.AsyncClient:
-    """Belongs to one event loop; the caller closes it."""
+    """Belongs to one event loop; the caller closes it, and limits the time of each request."""
     return httpx.AsyncClient(
-        timeout=ANSWER_WITHIN_S,
-        limits=httpx.Limits(max_connections=connections),
+        transport=BoundedTransport(connections),
         headers={"Accept": "application/json", "Accept-Encoding": "identity", "User-Agent": "clearhold"},
         follow_redirects=False,
         trust_env=False,

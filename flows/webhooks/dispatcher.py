@@ -67,10 +67,10 @@ _TRY_AGAIN_US: Final = 5 * SECOND_US
 log = structlog.get_logger()
 
 
-class Lane(NamedTuple):
-    """Slots, and a sender with look-ups of names, that only the receivers of this lane wait for."""
+class SendingSlots(NamedTuple):
+    """Slots, and a sender with look-ups of names, that only its receivers wait for."""
 
-    slots: asyncio.Semaphore
+    free: asyncio.Semaphore
     sender: Sender
 
 
@@ -96,8 +96,8 @@ class WebhookDispatcher:
         self._wake = asyncio.Event()
         self._changed: set[str] = set()
         self._queues: dict[str, EndpointQueue] = {}
-        self._quick = Lane(asyncio.Semaphore(IN_FLIGHT), sender)
-        self._slow = Lane(asyncio.Semaphore(SLOW_IN_FLIGHT), slow_sender)
+        self._quick = SendingSlots(asyncio.Semaphore(IN_FLIGHT), sender)
+        self._slow = SendingSlots(asyncio.Semaphore(SLOW_IN_FLIGHT), slow_sender)
         self._tasks: set[asyncio.Task[None]] = set()
         self.rows = RowExchange(self._take)
 
@@ -232,13 +232,13 @@ class WebhookDispatcher:
             self._note_change(queue.endpoint_id)
 
     async def _deliver(self, queue: EndpointQueue, waiting: WaitingDelivery) -> None:
-        lane = self._slow if queue.is_slow(self._clock.now()) else self._quick
+        slots = self._slow if queue.is_slow(self._clock.now()) else self._quick
         try:
-            async with lane.slots:
+            async with slots.free:
                 endpoint = self._endpoints.of_id(queue.endpoint_id)
                 if endpoint is None or not endpoint.is_sent_to:
                     return
-                attempt = await self._send(lane.sender, endpoint, queue, waiting)
+                attempt = await self._send(slots.sender, endpoint, queue, waiting)
         except Exception as error:  # noqa: BLE001 - the fault is ours, not the receiver's: it counts as no attempt
             log.warning("webhook_attempt_broke", delivery_id=waiting.id, error=f"{type(error).__name__}: {error}")
             again_at = self._clock.now() + _TRY_AGAIN_US

@@ -17,16 +17,15 @@ import contextlib
 import socket
 import ssl
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from functools import cache
 from ipaddress import ip_address
 from threading import Thread
 from typing import Any, Final
 from urllib.parse import SplitResult, urlsplit
 
 import httptools
-import httpx
 
 from clearhold.features.webhooks.delivery import Attempt, AttemptError, answered, is_blocked
+from clearhold.flows.running.bounded_http import usual_authorities
 
 CONNECT_WITHIN_S: Final = 5.0
 CLOSED_WITHIN_S: Final = 1.0
@@ -164,17 +163,12 @@ class _NoAnswerError(Exception):
     """The answer has no valid head."""
 
 
-@cache
-def _usual_authorities() -> ssl.SSLContext:
-    return httpx.create_ssl_context(trust_env=False)
-
-
 class Sender:
     """Belongs to one event loop. ``certificates`` None: the system's authorities."""
 
     def __init__(self, network: GuardedNetwork, *, certificates: ssl.SSLContext | None = None) -> None:
         self._network = network
-        self._certificates = certificates or _usual_authorities()
+        self._certificates = certificates or usual_authorities()
 
     async def send(self, url: str, headers: Mapping[str, str], body: bytes) -> Attempt:
         """POST the body; the outcome follows from the status, which must come within an attempt's time."""

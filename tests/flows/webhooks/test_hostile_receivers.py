@@ -35,7 +35,8 @@ async def first_slow_then_silent(bank: WebhookBank, outcome: Attempt) -> list[En
     async def answer(sent: Sent) -> Attempt:
         if sent.url not in urls:
             return OK
-        is_first, _ = sent.url not in begun, begun.add(sent.url)
+        is_first = sent.url not in begun
+        begun.add(sent.url)
         await asyncio.sleep(SLOW_S if is_first else HOUR_S)
         return outcome
 
