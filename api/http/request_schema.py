@@ -27,7 +27,7 @@ from clearhold.features.core.errors import ErrorCode, FieldCode, FieldError, Inv
 S = TypeVar("S", bound=msgspec.Struct)
 Rules = Callable[[Mapping[str, Any]], Iterable[Failure]]
 
-MOST_VALUES: Final = 8_000
+MOST_VALUES: Final = 6_000
 
 _ESCAPED_NUL: Final = b"\\u0000"
 _TOO_MANY: Final = Failure("", f"must have at most {MOST_VALUES:,} values, by its commas", FieldCode.TOO_LARGE)

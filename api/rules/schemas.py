@@ -1,13 +1,14 @@
 """Rules, their versions and their backtests as the interface takes and shows them."""
 
 from collections.abc import Iterator, Mapping
+from itertools import islice
 from typing import Annotated, Any, Final
 from uuid import UUID
 
 import msgspec
 
 from clearhold.api.http.fields import CursorText, PageLimit, ProgramIds, Prose
-from clearhold.api.http.validation import Failure
+from clearhold.api.http.validation import MOST_FAILURES, Failure
 from clearhold.features.core.errors import FieldCode
 from clearhold.features.core.rules import (
     MOST_DAYS,
@@ -110,12 +111,12 @@ FIELDS: Final = RuleFields(
 
 
 def rule_failures(plain: Mapping[str, Any]) -> Iterator[Failure]:
-    """Every failing path of a rule that fits its schema, as submitted."""
+    """The first failing paths of a rule that fits its schema, as submitted."""
     try:
         rule = msgspec.convert({**plain, "status": RuleStatus.DRAFT}, Rule)
     except msgspec.ValidationError:  # listed by the schema
         return
-    faults = tuple(faults_of(rule))
+    faults = tuple(islice(faults_of(rule), MOST_FAILURES))
     for fault in faults:
         yield Failure(fault.path, fault.sentence, fault.code)
     if not faults and len(msgspec.json.encode(rule)) > MAX_RULE_BYTES:

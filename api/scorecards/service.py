@@ -7,6 +7,7 @@ Errors  NotFoundError for a scorecard or program that is not this tenant's; Conf
 """
 
 from collections.abc import Iterator, Mapping
+from itertools import islice
 from typing import Annotated, Any, Final
 from uuid import UUID
 
@@ -19,7 +20,7 @@ from clearhold.api.actions.schemas import Action
 from clearhold.api.actions.service import ActionService, Change
 from clearhold.api.area import Resources
 from clearhold.api.http.fields import Prose
-from clearhold.api.http.validation import Failure, failures_of
+from clearhold.api.http.validation import MOST_FAILURES, Failure, failures_of
 from clearhold.api.lists.exports import Concurrency
 from clearhold.api.lists.lists import ArrayPart
 from clearhold.features.core.entries.actions import ActionType
@@ -116,7 +117,7 @@ class ScorecardVersion(msgspec.Struct, frozen=True, kw_only=True, rename="camel"
 
 
 def card_failures(plain: Mapping[str, Any]) -> Iterator[Failure]:
-    """Every failing path of a card that fits its schema, as submitted."""
+    """The first failing paths of a card that fits its schema, as submitted."""
     try:
         card = msgspec.convert(plain.get("card"), Scorecard)
     except msgspec.ValidationError:  # listed by the schema
@@ -124,7 +125,7 @@ def card_failures(plain: Mapping[str, Any]) -> Iterator[Failure]:
     if card.scorer != SCORER.name:
         yield Failure("card.scorer", "must be trs: only the cards of transfers can be changed", FieldCode.NOT_ONE_OF)
         return
-    faults = tuple(faults_of(card))
+    faults = tuple(islice(faults_of(card), MOST_FAILURES))
     for fault in faults:
         yield Failure(f"card.{fault.path}" if fault.path else "card", fault.sentence, fault.code)
     if not faults and len(msgspec.json.encode(card)) > MAX_CARD_BYTES:
