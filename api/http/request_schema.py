@@ -17,17 +17,16 @@ from decimal import Decimal
 from itertools import islice
 from typing import Any, Final, Generic, TypeVar
 
-import jsonschema_rs
 import msgspec
 
 from clearhold.api.http.fields import MUST_BE_UUID, is_uuid
-from clearhold.api.http.validation import BODY, MOST_FAILURES, Failure, failures_of, path_of, refusal
+from clearhold.api.http.validation import BODY, MOST_FAILURES, Failure, failures_of, path_of, refusal, validator_of
 from clearhold.features.core.errors import ErrorCode, FieldCode, FieldError, InvalidRequestError
 
 S = TypeVar("S", bound=msgspec.Struct)
 Rules = Callable[[Mapping[str, Any]], Iterable[Failure]]
 
-MOST_VALUES: Final = 6_000
+MOST_VALUES: Final = 8_000
 
 _ESCAPED_NUL: Final = b"\\u0000"
 _TOO_MANY: Final = Failure("", f"must have at most {MOST_VALUES:,} values, by its commas", FieldCode.TOO_LARGE)
@@ -57,7 +56,7 @@ class RequestSchema(Generic[S]):
         self.properties: Mapping[str, Any] = schema["$defs"][struct.__name__]["properties"]
         self._ids = [name for name, each in self.properties.items() if '"uuid"' in json.dumps(each)]
         self._schema = schema
-        self._validator = jsonschema_rs.validator_for(schema, validate_formats=True)
+        self._validator = validator_of(schema)
 
     def decode(self, raw: bytes) -> tuple[S, dict[str, Any]]:
         """The body as its Struct and as submitted; InvalidRequestError lists every failing path."""

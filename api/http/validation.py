@@ -94,6 +94,11 @@ def refusal(failures: Iterable[Failure]) -> InvalidRequestError:
     return InvalidRequestError("Validation failed: " + "; ".join(listed), fields=fields)
 
 
+def validator_of(schema: dict[str, Any]) -> jsonschema_rs.Validator:
+    """The validator of a schema. Its message is masked: nothing reads it, and to write the value into it takes long."""
+    return jsonschema_rs.validator_for(schema, validate_formats=True, mask="value")
+
+
 def failures_of(
     value: Any, validator: jsonschema_rs.Validator, *, schema: Mapping[str, Any], noun: str
 ) -> Iterator[Failure]:
@@ -105,9 +110,43 @@ def failures_of(
         yield from islice(_listed(validator.iter_errors(value), schema=schema, noun=noun), MOST_FAILURES)
         return
     try:
-        validator.validate(value)
+        validator.validate(_emptied(value, _branches(schema, schema["$defs"]), schema["$defs"]))
     except jsonschema_rs.ValidationError as first:
         yield from islice(_listed([first], schema=schema, noun=noun), 1)
+
+
+def _emptied(value: Any, branches: Iterable[Mapping[str, Any]], defs: Mapping[str, Any]) -> Any:
+    """The value without the contents of lists and objects that cannot be where they are, and with one unknown name
+    alone: the validator would copy all of them.
+    """
+    kind = "object" if isinstance(value, dict) else "array"
+    fitting = [each for each in branches if each.get("type", kind) == kind and "enum" not in each]
+    if len(fitting) != 1:
+        return value if fitting else type(value)()
+    (fit,) = fitting
+    if "items" not in fit and "properties" not in fit:
+        return value
+    if isinstance(value, list):
+        items = _branches(fit["items"], defs)
+        return [_emptied(each, items, defs) if isinstance(each, dict | list) else each for each in value]
+    known = fit["properties"]
+    kept = [name for name in known if name in value]
+    if fit.get("additionalProperties", True):
+        kept = list(value)
+    elif len(kept) < len(value):
+        kept.append(next(name for name in value if name not in known))
+    return {
+        name: _emptied(value[name], _branches(known[name], defs), defs)
+        if name in known and isinstance(value[name], dict | list)
+        else value[name]
+        for name in kept
+    }
+
+
+def _branches(node: Any, defs: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    if "$ref" in node:
+        return _branches(defs[node["$ref"].rpartition("/")[2]], defs)
+    return [each for branch in node["anyOf"] for each in _branches(branch, defs)] if "anyOf" in node else [node]
 
 
 def _has_many_parts(value: Any) -> bool:

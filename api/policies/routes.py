@@ -9,14 +9,13 @@ from fractions import Fraction
 from functools import partial
 from typing import Any, Final
 
-import jsonschema_rs
 import msgspec
 
 from clearhold.api.actions.routes import activation_operation
 from clearhold.api.area import Area
 from clearhold.api.http.operation import Access, Operation
 from clearhold.api.http.request_schema import RequestSchema
-from clearhold.api.http.validation import Failure, country_failures, failures_of
+from clearhold.api.http.validation import Failure, country_failures, failures_of, validator_of
 from clearhold.api.lists.handlers import list_route, read_route, write_route
 from clearhold.api.policies.service import Activation, NewPolicy, PoliciesQuery, Policy, PolicyService
 from clearhold.api.programs.routes import TENANT_ID
@@ -41,9 +40,7 @@ WRITTEN_ELSEWHERE: Final[Mapping[str, str]] = {
 }
 _PREFIXES: Final = f"must begin with one of {', '.join(WRITTEN_HERE)}, and a hyphen"
 _SCHEMAS: Final = {prefix: msgspec.json.schema(BODIES[prefix]) for prefix in WRITTEN_HERE}
-_VALIDATORS: Final = {
-    prefix: jsonschema_rs.validator_for(schema, validate_formats=True) for prefix, schema in _SCHEMAS.items()
-}
+_VALIDATORS: Final = {prefix: validator_of(schema) for prefix, schema in _SCHEMAS.items()}
 _KNOWN_DETECTORS: Final = frozenset(DETECTOR_OF)
 _LOWER: Final = frozenset(kri.name.value for kri in KRIS if kri.is_lower)
 _REACHED_FIRST: Final = "must be reached before the breach: not above it, and not below it for a coverage"

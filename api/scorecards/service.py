@@ -11,7 +11,6 @@ from itertools import islice
 from typing import Annotated, Any, Final
 from uuid import UUID
 
-import jsonschema_rs
 import msgspec
 import structlog
 from anyio import to_thread
@@ -20,7 +19,7 @@ from clearhold.api.actions.schemas import Action
 from clearhold.api.actions.service import ActionService, Change
 from clearhold.api.area import Resources
 from clearhold.api.http.fields import Prose
-from clearhold.api.http.validation import MOST_FAILURES, Failure, failures_of
+from clearhold.api.http.validation import MOST_FAILURES, Failure, failures_of, validator_of
 from clearhold.api.lists.exports import Concurrency
 from clearhold.api.lists.lists import ArrayPart
 from clearhold.features.core.entries.actions import ActionType
@@ -77,7 +76,7 @@ class _RequiredOfReport(msgspec.Struct, frozen=True, rename="camel"):
 
 
 _REPORT_SCHEMA: Final = msgspec.json.schema(_RequiredOfReport)
-_REPORTS: Final = jsonschema_rs.validator_for(_REPORT_SCHEMA)
+_REPORTS: Final = validator_of(_REPORT_SCHEMA)
 
 
 class ScorecardActivation(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):

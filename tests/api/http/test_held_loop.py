@@ -94,6 +94,12 @@ def full_batch(size: int) -> bytes:
     )
 
 
+def rule_of_a_wrong_value(_: int) -> bytes:
+    """A rule whose value is of none of the types that it may have."""
+    condition = {"field": "rail", "op": "eq", "value": {"a": [{"a": 1, "b": 2}] * (MOST_VALUES // 2 - 10)}}
+    return msgspec.json.encode({"id": "r", "name": "r", "when": [condition], "action": "log", "severity": "low"})
+
+
 def rule_of_wrong_words(_: int) -> bytes:
     """A rule of the right form with as many faults as it can have."""
     words = {"field": "counterpartyCountry", "op": "in", "value": ["ZZ"] * MAX_VALUES}
@@ -104,8 +110,7 @@ def rule_of_wrong_words(_: int) -> bytes:
 
 OF_ROUTE: Final[Mapping[str, Mapping[str, Callable[[int], bytes]]]] = {
     "ingestBankEvents": {"a full batch": full_batch},
-    "createRule": {"a rule of wrong words": rule_of_wrong_words},
-    "replaceRule": {"a rule of wrong words": rule_of_wrong_words},
+    "createRule": {"wrong words": rule_of_wrong_words, "a wrong value": rule_of_a_wrong_value},
 }
 
 

@@ -1,7 +1,7 @@
 """Bodies that the JSON Schema takes are taken: for it, 14.0 is an integer, and the decoder has to agree."""
 
 from collections.abc import Iterator, Mapping
-from typing import Annotated, Any
+from typing import Annotated, Any, Final
 
 import msgspec
 import pytest
@@ -98,12 +98,52 @@ def test_given_more_faults_than_are_counted_when_read_then_the_first_are_shown_a
     assert sentence.endswith("; codes[19] must have at most 3 characters; and many more")
 
 
-@pytest.mark.parametrize("place", [0, 4_000, 5_499])
+@pytest.mark.parametrize("place", [0, 5_000, 6_999])
 def test_given_a_large_body_when_a_value_is_wrong_then_its_path_is_named(place: int) -> None:
-    codes = ["abc"] * 5_500
+    codes = ["abc"] * 7_000
     codes[place] = "long"
 
     assert refused({"codes": codes}) == f"Validation failed: codes[{place}] must have at most 3 characters"
+
+
+class OneValue(msgspec.Struct, forbid_unknown_fields=True):
+    value: str | int = 0
+
+
+class Nested(msgspec.Struct, forbid_unknown_fields=True):
+    name: str | None = None
+    of: tuple[OneValue, ...] = ()
+    anything: Any = None
+
+
+NESTED = RequestSchema(Nested)
+MANY: Final = [{"a": 1, "b": [2]}] * 2_500
+
+
+@pytest.mark.parametrize(
+    ("body", "sentence"),
+    [
+        ({"name": MANY}, "name must be a string"),
+        ({"of": MANY}, "of[0].a is not a known property"),
+        ({"of": [{"value": 1}, {"value": MANY}]}, "of[1].value must be a string or an integer"),
+        ({"anything": MANY, "name": {}}, "name must be a string"),
+        ({"anything": MANY, "nome": "x"}, "nome is not a known property; did you mean name?"),
+        (MANY, "body must be an object"),
+    ],
+)
+def test_given_many_values_where_none_can_be_when_read_then_the_fault_is_theirs(body: object, sentence: str) -> None:
+    with pytest.raises(InvalidRequestError) as error:
+        NESTED.decode(msgspec.json.encode(body))
+
+    assert str(error.value) == f"Validation failed: {sentence}"
+
+
+@pytest.mark.parametrize("depth", [300, 450, 900])
+def test_given_many_values_and_a_depth_where_anything_may_be_when_read_then_it_is_no_error(depth: int) -> None:
+    body = {"anything": [*MANY, msgspec.Raw(b"[" * depth + b"]" * depth)], "name": 5}
+
+    with pytest.raises(InvalidRequestError, match="name must be a string"):
+        NESTED.decode(msgspec.json.encode(body))
 
 
 @pytest.mark.parametrize(
