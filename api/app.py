@@ -224,11 +224,13 @@ def _readiness(stores: Stores, engine: Engine, supervision: Supervision) -> Read
         return None if at is None else Replay.of(*at)
 
     def redis() -> bool:
-        """Whether it has our log with all confirmed entries: the appender refuses any other."""
+        """Whether it has our log with all confirmed entries, as the appender demands, and takes and keeps new ones."""
         reader, appender, shards = stores.reader, stores.appender, range(stores.progress.shards)
         confirmed = [appender.last_appended(shard) for shard in shards]  # read before the tails, which grow
-        return reader.identity() == appender.identity and all(
-            reader.tail(shard) >= offset for shard, offset in enumerate(confirmed)
+        return (
+            reader.identity() == appender.identity
+            and all(reader.tail(shard) >= offset for shard, offset in enumerate(confirmed))
+            and stores.redis_health.keeps_entries()
         )
 
     def flow() -> bool:

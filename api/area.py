@@ -39,6 +39,7 @@ from clearhold.store.record.checkpoints import CheckpointLog, RecordCheckpoints
 from clearhold.store.record.reading import LastVerifications
 from clearhold.store.redis_log.appender import LogAppender
 from clearhold.store.redis_log.connect import RedisMemory
+from clearhold.store.redis_log.health import RedisHealth
 from clearhold.store.redis_log.reader import LogProgress, LogReader
 
 
@@ -64,6 +65,7 @@ class Stores(msgspec.Struct, frozen=True, kw_only=True):
     process: str
     hot: redis.asyncio.Redis
     memory: RedisMemory
+    redis_health: RedisHealth
     key_usage: KeyUsage
     registry: Registry
     appender: LogAppender

@@ -27,6 +27,7 @@ from clearhold.store.record.checkpoints import CheckpointLog, RecordCheckpoints
 from clearhold.store.record.reading import LastVerifications
 from clearhold.store.redis_log.appender import LogAppender
 from clearhold.store.redis_log.connect import BegunRedis, RedisMemory, connect_async, connect_sync
+from clearhold.store.redis_log.health import RedisHealth
 from clearhold.store.redis_log.reader import LogProgress, LogReader
 from clearhold.store.state_snapshots import StateSnapshots
 
@@ -118,6 +119,7 @@ def open_stores(
         process=new_id(),
         hot=hot,
         memory=RedisMemory(),
+        redis_health=RedisHealth(reading),
         key_usage=KeyUsage.read_from(reading),
         registry=registry,
         appender=appender,

@@ -67,10 +67,16 @@ def connect_async(target: str | Path) -> redis.asyncio.Redis:
     return redis.asyncio.Redis(unix_socket_path=str(target), retry=retry, **_USUAL)
 
 
+def unsafe_settings(client: redis.Redis) -> dict[str, str | None]:
+    """The settings by which a confirmed entry can be lost, with their values; None for one that it does not have."""
+    settings = {name: client.config_get(name).get(name) for name in REQUIRED_SETTINGS}
+    return {name: value for name, value in settings.items() if value != REQUIRED_SETTINGS[name]}
+
+
 def check_external(client: redis.Redis) -> None:
     """Refuse a Redis that may lose a confirmed entry; the sentence names the settings to change, and the commands."""
     try:
-        settings = {name: client.config_get(name).get(name) for name in REQUIRED_SETTINGS}
+        wrong = unsafe_settings(client)
     except AuthenticationError as error:
         raise RedisSettingsError(
             f"The Redis at CLEARHOLD_REDIS_URL refuses the user or password of the URL, or demands one ({error})."
@@ -83,10 +89,9 @@ def check_external(client: redis.Redis) -> None:
         raise RedisSettingsError(
             f"The settings of the Redis at CLEARHOLD_REDIS_URL cannot be read ({error}); CONFIG GET must be allowed."
         ) from error
-    wrong = {name: value for name, value in REQUIRED_SETTINGS.items() if settings[name] != value}
     if wrong:
-        states = ", ".join(f"{name} is {settings[name] or 'unknown'}" for name in wrong)
-        commands = "; ".join(f"CONFIG SET {name} {value}" for name, value in wrong.items())
+        states = ", ".join(f"{name} is {value or 'unknown'}" for name, value in wrong.items())
+        commands = "; ".join(f"CONFIG SET {name} {REQUIRED_SETTINGS[name]}" for name in wrong)
         raise RedisSettingsError(
             f"The Redis at CLEARHOLD_REDIS_URL could lose what it has confirmed: {states}. "
             f"Run {commands}; then CONFIG REWRITE, or set the same in its redis.conf."

@@ -2,9 +2,9 @@
 
 An offset is a stream id ``ms-seq`` as the integer ``ms << 20 | seq``. It fits 63 bits until 2248.
 
-Errors  the built-in ``ConnectionError`` while Redis is down or still starting; a later read continues as before;
-        ``LogGapError`` when the next entries were trimmed before they were read; ``ValueError`` for an id that has no
-        offset
+Errors  the built-in ``ConnectionError`` while Redis is down, still starting, or refuses commands for a while; a later
+        read continues as before; ``LogGapError`` when the next entries were trimmed before they were read;
+        ``ValueError`` for an id that has no offset
 """
 
 import asyncio
@@ -14,6 +14,7 @@ from typing import Any, Final
 import msgspec
 import redis
 from redis.exceptions import ConnectionError as RedisConnectionError
+from redis.exceptions import MasterDownError, OutOfMemoryError, ReadOnlyError
 from redis.exceptions import TimeoutError as RedisTimeoutError
 
 from clearhold.features.core.log_entry import EntryKind, LogEntry
@@ -304,15 +305,29 @@ class LogReader:
                 raise
             finally:
                 pool.release(connection)
-        except (RedisConnectionError, RedisTimeoutError) as error:
+        except redis.RedisError as error:
+            if not _passes(error):
+                raise
             raise ConnectionError(f"The log cannot be read: {error}") from error
 
     def _execute(self, *command: str | int | bytes) -> Any:
         """Run a command. An unreachable Redis raises Python's ``ConnectionError``; other errors are ours."""
         try:
             return self._redis.execute_command(*command)
-        except (RedisConnectionError, RedisTimeoutError) as error:
+        except redis.RedisError as error:
+            if not _passes(error):
+                raise
             raise ConnectionError(f"The log cannot be read: {error}") from error
+
+
+_GONE_FOR_NOW: Final = (RedisConnectionError, RedisTimeoutError, MasterDownError, OutOfMemoryError, ReadOnlyError)
+_REFUSALS_FOR_NOW: Final = ("BUSY", "MISCONF", "NOREPLICAS", "UNBLOCKED")
+"""Redis runs a script, cannot write its file, lacks its replicas, or has just changed its role."""
+
+
+def _passes(error: redis.RedisError) -> bool:
+    """Whether the same command may succeed later."""
+    return isinstance(error, _GONE_FOR_NOW) or str(error).startswith(_REFUSALS_FOR_NOW)
 
 
 def _check_kept(shard: int, after: int, trimmed: int) -> None:

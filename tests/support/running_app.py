@@ -37,6 +37,7 @@ from clearhold.store.lake.log_segments import ControlCopy, LogSegments
 from clearhold.store.record.chain import ChainWriter
 from clearhold.store.redis_log.appender import LogAppender
 from clearhold.store.redis_log.connect import RedisMemory, connect_async, connect_sync
+from clearhold.store.redis_log.health import RedisHealth
 from clearhold.store.redis_log.reader import LogProgress, LogReader, control_key, shard_key
 from clearhold.store.seals import EntrySeals
 from clearhold.store.tables import RowTables, joined_by_type, row_tables
@@ -152,6 +153,7 @@ class RunningApp:
             process="the first process",
             hot=self._appending,
             memory=RedisMemory(),
+            redis_health=RedisHealth(self.sync_redis),
             key_usage=KeyUsage.read_from(self.sync_redis),
             registry=self.registry,
             appender=self.appender,
