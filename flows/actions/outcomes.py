@@ -30,7 +30,7 @@ from clearhold.flows.running.bank_http import (
 from clearhold.store.clock import Clock
 
 MAX_RECORDED_BYTES: Final = 16 * 1024
-MAX_READ_BYTES: Final = 64 * 1024  # before what is not recorded is left out, such as images of checks
+MAX_READ_BYTES: Final = 64 * 1024  # with the parts that are not recorded, such as images of checks
 IDEMPOTENCY_KEY: Final = "Idempotency-Key"
 
 _UNSURE: Final = frozenset({HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN, HTTPStatus.CONFLICT})

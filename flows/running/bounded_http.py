@@ -7,7 +7,7 @@ while. One with bytes that answer no request, such as a late 408, is not used ag
 
 The caller limits the time of a request and the size of a body.
 
-Errors  httpx.ConnectError; httpx.RemoteProtocolError for an answer that is none, ends midway or has too large a head
+Errors  httpx.ConnectError; httpx.RemoteProtocolError for an answer that is not HTTP, ends midway or has too large a head
 """
 
 import asyncio
@@ -37,7 +37,7 @@ def usual_authorities() -> ssl.SSLContext:
 
 
 class BoundedTransport(httpx.AsyncBaseTransport):
-    """At most so many ``connections`` at a time; a further request waits for one. Belongs to one event loop."""
+    """At most ``connections`` connections at a time; a further request waits for one. Belongs to one event loop."""
 
     def __init__(self, connections: int) -> None:
         self._slots = asyncio.Semaphore(connections)
@@ -84,7 +84,7 @@ class BoundedTransport(httpx.AsyncBaseTransport):
 
 
 class _Connection(asyncio.Protocol):
-    """Keeps what came until it is read; stops receiving while that is enough for a read."""
+    """Keeps received bytes until they are read; stops receiving while there are enough for a read."""
 
     transport: asyncio.Transport
 
