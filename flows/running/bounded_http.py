@@ -7,7 +7,7 @@ while. One with bytes that answer no request, such as a late 408, is not used ag
 
 The caller limits the time of a request and the size of a body.
 
-Errors  httpx.ConnectError; httpx.RemoteProtocolError for an answer that is not HTTP, ends midway or has too large a head
+Errors  httpx.ConnectError; httpx.RemoteProtocolError for an answer that is no HTTP, ends midway or has a too large head
 """
 
 import asyncio
