@@ -28,6 +28,7 @@ from clearhold.features.scorers.cards import DEFAULTS, compile_card, faults_of, 
 from clearhold.features.scorers.engine import CompiledCard
 from clearhold.store.clock import SystemClock
 from clearhold.store.errors import StartupError
+from clearhold.store.given_files import read_given
 
 if TYPE_CHECKING:
     import duckdb
@@ -180,7 +181,7 @@ def _in_force(
 def _card_in(file: Path) -> Scorecard:
     """The card of a file; its faults end the command."""
     try:
-        card, faults = read_card(file.read_bytes())
+        card, faults = read_card(read_given(file))
     except OSError as error:
         _fail(f"{file} cannot be read: {error.strerror}.")
     for fault in faults:

@@ -16,7 +16,7 @@ import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from itertools import islice
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Final
 
 import msgspec
@@ -80,6 +80,11 @@ def checked_manifest(folder: Path) -> Manifest:
         raise StartupError(f"{folder} was made by another version of Clearhold.")
     for name, digest in manifest.files.items():
         path = folder / name
+        is_below = not PurePath(name).is_absolute() and ".." not in PurePath(name).parts
+        if not is_below or not path.resolve().is_relative_to(folder.resolve()):
+            raise StartupError(
+                f"{folder / FILE} names {name!a}, which is not a file of the backup. Use another backup."
+            )
         if not path.is_file() or sha256_of(path) != digest:
             raise StartupError(f"{path} is missing from the backup, or was changed. Use another backup.")
     return manifest

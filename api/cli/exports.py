@@ -26,6 +26,7 @@ from rich.progress import (
 from clearhold.api.cli.options import EXIT_NOT_STARTED, Operator, Url, fail, progress, token_option
 from clearhold.client.answers import RefusedError, UnreachableError
 from clearhold.client.client import ClearholdClient
+from clearhold.store.given_files import read_given
 from clearhold.store.record.export_check import BrokenExportError, ChainFound, ExportCheck, public_keys_of
 from clearhold.store.record.signed_trees import Checkpoint, NoteError, opened_note
 from clearhold.store.subjects.check import SubjectCheck, SubjectKind, SubjectResult, is_subject_export
@@ -37,6 +38,7 @@ _NEEDED: Final = (
 )
 _SHOW_EVERY_READ_LINES: Final = 5_000
 _LONGEST_MANIFEST_BYTES: Final = 4 << 20
+MOST_LINE_BYTES: Final = 16 << 20
 _RESOURCES: Final = {SubjectKind.ENTITY: "entities", SubjectKind.COUNTERPARTY: "counterparties"}
 _SHOW_EVERY_LINES: Final = 200
 
@@ -118,8 +120,8 @@ def verify(
 ) -> None:
     try:
         size = export.stat().st_size
-        keys = public_keys_of(jwks.read_bytes())
-        texts = [(path, path.read_bytes()) for path in checkpoints or ()]
+        keys = public_keys_of(read_given(jwks))
+        texts = [(path, read_given(path)) for path in checkpoints or ()]
     except OSError as error:
         fail(f"{error.filename} cannot be read: {error.strerror}. {_NEEDED}")
     except ValueError as error:
@@ -172,7 +174,9 @@ def _feed(check: ExportCheck | SubjectCheck, export: Path, size: int) -> None:
     columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeElapsedColumn())
     with export.open("rb") as lines, progress(*columns) as bar:
         task = bar.add_task("checking", total=size)
-        for number, raw in enumerate(lines):
+        for number, raw in enumerate(iter(lambda: lines.readline(MOST_LINE_BYTES + 1), b"")):
+            if len(raw) > MOST_LINE_BYTES:
+                raise BrokenExportError(f"Line {number + 1}: is over {MOST_LINE_BYTES:,} bytes.")
             check.take(raw)
             if number % _SHOW_EVERY_READ_LINES == 0:
                 bar.update(task, completed=lines.tell())

@@ -18,8 +18,8 @@ import yaml
 from clearhold.api.http.request_schema import RequestSchema
 from clearhold.api.rules.schemas import WrittenRule, rule_failures
 from clearhold.features.core.rules import Rule, RuleStatus
+from clearhold.store.given_files import MOST_GIVEN_BYTES, TooLargeError, read_given
 
-MAX_FILE_BYTES: Final = 1 << 20
 MAX_RULES: Final = 200
 MAX_DEPTH: Final = 8
 MAX_KEY: Final = 64
@@ -63,10 +63,10 @@ def read_rules(file: Path) -> tuple[Rule, ...]:
 
 
 def _read(file: Path) -> tuple[Any, Mapping[str, int]]:
-    if file.stat().st_size > MAX_FILE_BYTES:
-        raise RuleFileError(FileFault("", f"The file is over {MAX_FILE_BYTES:,} bytes."))
     try:
-        text = file.read_bytes().decode("utf-8-sig")
+        text = read_given(file).decode("utf-8-sig")
+    except TooLargeError as error:
+        raise RuleFileError(FileFault("", f"The file is over {MOST_GIVEN_BYTES:,} bytes.")) from error
     except UnicodeDecodeError as error:
         raise RuleFileError(FileFault("", "The file is not UTF-8 text.")) from error
     return (_json(text), {}) if file.suffix.lower() == ".json" else _yaml(text)

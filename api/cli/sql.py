@@ -37,6 +37,7 @@ from typer.main import get_command
 from clearhold.api.cli.options import AnyData, fail, note
 from clearhold.flows.running.own_python import import_environment, loaded, module_command
 from clearhold.store.data_dir import LAYOUT
+from clearhold.store.given_files import read_given
 from clearhold.store.scheduling import run_aside, step_aside
 
 if TYPE_CHECKING:
@@ -249,7 +250,12 @@ def sql(
 def _text_of(query: str | None, file: Path | None) -> str:
     if query is not None:
         return query
-    return sys.stdin.read() if file is None else file.read_text(encoding="utf-8")
+    if file is None:
+        return sys.stdin.read()
+    try:
+        return read_given(file).decode()
+    except OSError as error:
+        fail(f"{file} cannot be read: {error.strerror}.")
 
 
 @contextmanager

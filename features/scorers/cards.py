@@ -5,7 +5,9 @@ Unit    a path is one of the JSON that the author wrote, as ``signals[2].bins[0]
 Errors  none is raised: faults are values. Only a card without faults is compiled
 """
 
+import json
 import re
+from collections import Counter
 from collections.abc import Iterator
 from functools import lru_cache
 from itertools import chain
@@ -65,13 +67,20 @@ _CODES: Final = (
 
 def read_card(raw: bytes) -> tuple[Scorecard | None, tuple[WrittenFault, ...]]:
     """The card in JSON, None if it holds no card, and all its faults: the reader for files and request bodies."""
+    repeated: list[str] = []
+
+    def names_of(pairs: list[tuple[str, Any]]) -> None:
+        repeated.extend(name for name, times in Counter(name for name, _ in pairs).items() if times > 1)
+
     try:
         card = msgspec.json.decode(raw, type=Scorecard)
+        json.loads(raw, object_pairs_hook=names_of)
     except msgspec.ValidationError as error:
         return None, (_shape_fault(str(error)),)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return None, (WrittenFault("", "is not JSON", FieldCode.MALFORMED),)
-    return card, tuple(faults_of(card))
+    repeats = (WrittenFault("", f"has {name!a} twice in one object", FieldCode.REPEATED) for name in repeated)
+    return card, (*repeats, *faults_of(card))
 
 
 def faults_of(card: Scorecard) -> Iterator[WrittenFault]:

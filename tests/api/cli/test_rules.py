@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from typer.testing import CliRunner, Result
 
 from clearhold.api.cli.main import app
-from clearhold.api.cli.rule_files import MAX_FILE_BYTES, RuleFileError, read_rules
+from clearhold.api.cli.rule_files import RuleFileError, read_rules
 from clearhold.api.http.auth import UNKNOWN_BEARER
 from clearhold.api.http.request_schema import MOST_VALUES
 from clearhold.client.client import ClearholdClient
@@ -21,6 +21,7 @@ from clearhold.features.core.instants import HOUR_US, format_instant
 from clearhold.features.core.rules import Rule
 from clearhold.store.clock import SystemClock
 from clearhold.store.control.rule_registry import UNKNOWN_RULE
+from clearhold.store.given_files import MOST_GIVEN_BYTES
 from tests.support.alerting import outgoing
 from tests.support.fake_service import fake_service
 from tests.support.rules import RULES
@@ -192,7 +193,7 @@ def test_given_a_suffix_in_capitals_when_checked_then_the_file_is_json_as_for_a_
 
 def test_given_a_file_that_is_not_there_or_too_large_or_no_text_when_checked_then_it_says_so(tmp_path: Path) -> None:
     large, binary = tmp_path / "large.yaml", tmp_path / "binary.yaml"
-    large.write_bytes(b"#" * (MAX_FILE_BYTES + 1))
+    large.write_bytes(b"#" * (MOST_GIVEN_BYTES + 1))
     binary.write_bytes(b"\xff\xfe\x00")
 
     assert (run("check", tmp_path / "none.yaml").exit_code, run("check", tmp_path).exit_code) == (2, 2)

@@ -214,6 +214,25 @@ def test_given_bytes_that_are_no_card_then_the_fault_says_where(raw: bytes, path
     assert "weather" not in fault.sentence
 
 
+@pytest.mark.parametrize(
+    ("whole", "twice"),
+    [
+        ('"floor":5', '"floor":5,"floor":6'),
+        ('"points":', '"points":1,"points":'),
+        ('"name":', '"caps":[],"name":'),
+    ],
+)
+def test_given_a_card_that_says_a_thing_twice_then_it_is_refused(whole: str, twice: str) -> None:
+    raw = msgspec.json.encode(CARD).decode()
+    assert read_card(raw.encode()) == (CARD, ())
+
+    _, faults = read_card(raw.replace(whole, twice, 1).encode())
+
+    assert [(fault.sentence.split()[2:], fault.code) for fault in faults] == [
+        (["twice", "in", "one", "object"], FieldCode.REPEATED)
+    ]
+
+
 def test_given_a_million_bins_or_points_in_a_file_then_it_is_refused_at_its_path() -> None:
     body = msgspec.to_builtins(CARD)
     body["signals"][3]["bins"] = [{"atLeast": at, "below": at + 1, "points": 1} for at in range(1, 10**5)]
