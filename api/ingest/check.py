@@ -1,17 +1,18 @@
 """The faults of a delivery, in a test: of its signature, its headers and its body. Nothing is stored.
 
 For simulated programs, and for any caller: only a sender who has the secret learns more than that the signature is
-wrong. A signature is compared with those of the usual mistakes: part of the secret as the key, other bytes of the same
-event, another spelling of the hash.
+wrong. A signature is compared with those of the usual mistakes: a key of part of the secret or of nothing, other bytes
+of the same event, another spelling of the hash.
 """
 
 import base64
 import hmac
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from hashlib import sha256
+from itertools import islice, product
 from typing import Annotated, Any, Final, Literal
 
 import msgspec
@@ -26,6 +27,7 @@ from clearhold.api.http.gate import checked
 from clearhold.api.http.operation import PREFLIGHT_BODY_LIMIT, Access, Operation, RateClass, RawBody, examples_of
 from clearhold.features.bank.envelope import EnvelopeError, read_envelope
 from clearhold.features.bank.event_schema import EVENT_SCHEMA
+from clearhold.features.bank.faults import SHOWN_NAMES, unread_names
 from clearhold.features.core.errors import ErrorCode, NotFoundError
 from clearhold.features.core.log_entry import EventResult
 from clearhold.features.core.principal import Simulated
@@ -34,14 +36,29 @@ from clearhold.features.shard.pipeline import Trial
 from clearhold.features.webhooks.delivery import SECRET_PREFIX
 from clearhold.store.control.credentials import IngestTarget
 
+Header = tuple[bytes, bytes]
+
 UNKNOWN: Final = "There is no simulated program of this id."
-TEXT: Final = "The signature must be 64 hex digits alone"
+TEXT: Final = "The signature must be the 64 hex digits of a SHA-256"
 OTHER: Final = (
     "The signature is not the HMAC-SHA256 of the body under the program's secret: the secret is that of another "
     "program, or the bytes were changed on their way: compare bodyBytes and bodySha256 with your own."
 )
-_DIGITS: Final = re.compile(rb"(.*?)([0-9A-Fa-f]{64})", re.DOTALL)
-_SEPARATORS: Final = ((",", ":"), (", ", ": "))
+_HEX: Final = re.compile(rb"(?<![0-9A-Fa-f])[0-9A-Fa-f]{64}(?![0-9A-Fa-f])")
+_BASE64: Final = re.compile(rb"(?<![\w+/-])([\w+/-]{43}|[\w+/-]{86})={0,2}(?![\w+/=-])", re.ASCII)  # of bytes, of hex
+_OTHER_ALPHABET: Final = bytes.maketrans(b"-_", b"+/")
+_SIGNS: Final = re.compile(rb"sign|hmac")
+_MOST_RESPELT: Final = 8_192
+_MOST_NESTED: Final = 64
+_GROWS_AT_MOST: Final = 4  # times, or it is not hashed under each key: deep nesting takes many spaces
+_SPELLINGS: Final[tuple[Mapping[str, Any], ...]] = (
+    *(
+        {"separators": separators, "ensure_ascii": is_ascii, "sort_keys": is_sorted}
+        for separators, is_ascii, is_sorted in product(((",", ":"), (", ", ": ")), (True, False), (True, False))
+    ),
+    *({"indent": 2, "ensure_ascii": is_ascii} for is_ascii in (True, False)),
+)
+_TIME: Final = re.compile(rb"t=([0-9]{10,13})")
 
 
 class DeliveryFault(msgspec.Struct, frozen=True, kw_only=True):
@@ -55,6 +72,13 @@ class DeliveryFault(msgspec.Struct, frozen=True, kw_only=True):
 class CheckedDelivery(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     taken: Annotated[bool, about("Whether POST /api/ingest/bank/{programId} takes this delivery.")]
     faults: Annotated[tuple[DeliveryFault, ...], about("Its faults; empty when it is right.")]
+    unread: Annotated[
+        tuple[str, ...],
+        about(
+            f"The names in data that nothing reads, at most {SHOWN_NAMES}. The bank's objects have some; one that is "
+            "misspelt is among them."
+        ),
+    ]
     result: Annotated[
         EventResult | None,
         about("The result of the event on a program without any other; null when the body is no event."),
@@ -79,18 +103,20 @@ class DeliveryCheck:
         secrets = [each.value for each in target.secrets if each.is_valid(now)]
         faults = [DeliveryFault(part="header", sentence=each) for each in header_faults(target, scope, secrets, raw)]
         result = None
+        unread: tuple[str, ...] = ()
         try:
             read_envelope(raw)
             row = Trial(now=now).row_of(raw)
         except EnvelopeError as error:
             faults.append(DeliveryFault(part="body", sentence=str(error), path=error.path))
         else:
-            result = EventResult(row.result)
+            result, unread = EventResult(row.result), unread_names(raw)
             if row.reason is not None:
                 faults.append(DeliveryFault(part="data", sentence=row.reason, path=row.path))
         return CheckedDelivery(
             taken=all(each.part == "data" for each in faults),
             faults=tuple(faults),
+            unread=unread,
             result=result,
             body_bytes=len(raw),
             body_sha256=sha256(raw).hexdigest(),
@@ -101,9 +127,13 @@ def header_faults(target: IngestTarget, scope: Any, secrets: Sequence[str], raw:
     """The faults of the signature's header and of the endpoint's."""
     header, sent = target.signature_header.decode().title(), header_values(scope, target.signature_header)
     if len(sent) == 1:
-        fault = signature_fault(sent[0], secrets, raw)
+        fault = signature_fault(sent[0], secrets, raw, scope["headers"])
     else:
-        others = [name.decode().title() for name, value in scope["headers"] if not sent and _DIGITS.fullmatch(value)]
+        others = [
+            name.decode().title()
+            for name, value in scope["headers"]
+            if not sent and (_HEX.search(value) or (_SIGNS.search(name) and _BASE64.search(value)))
+        ]
         hint = f" The signature seems to be in {others[0]}." if others else ""
         fault = f"The header {header} must be there, once.{hint}"
     if fault is not None:
@@ -113,37 +143,52 @@ def header_faults(target: IngestTarget, scope: Any, secrets: Sequence[str], raw:
         yield "The header Webhook-Endpoint-Id must be the program's webhookEndpointId."
 
 
-def signature_fault(sent: bytes, secrets: Sequence[str], raw: bytes) -> str | None:
+def signature_fault(sent: bytes, secrets: Sequence[str], raw: bytes, headers: Iterable[Header] = ()) -> str | None:
     """The fault of a signature; None when it proves the sender."""
     digest, spelling = _digest_in(sent)
     if digest is None:
         return f"{TEXT}."
+    bodies = [*_bodies(raw), *_prefixed(raw, sent, headers)]
     for key, of_key in _keys(secrets):
-        for body, of_body in _bodies(raw):
+        for body, of_body in bodies:
             if hmac.compare_digest(hmac.digest(key, body, "sha256"), digest):
                 return " ".join(each for each in (spelling, of_key, of_body) if each) or None
+    if hmac.compare_digest(sha256(raw).digest(), digest):
+        return "It is the SHA-256 of the body: it must be the HMAC-SHA256, with the secret as its key."
+    if any(hmac.compare_digest(hmac.digest(raw, each.encode(), "sha256"), digest) for each in secrets):
+        return "Key and text are exchanged: the secret is the key, and the body is what is signed."
     return OTHER
 
 
 def _digest_in(sent: bytes) -> tuple[bytes | None, str]:
     """The hash in a header's value, and the fault of its spelling."""
-    if (digits := _DIGITS.fullmatch(sent)) is not None:
-        return bytes.fromhex(digits[2].decode()), f"{TEXT}, without a prefix." if digits[1] else ""
-    with suppress(ValueError):
-        decoded = base64.b64decode(sent, validate=True)
-        return (decoded, f"{TEXT}, and not base64.") if len(decoded) == sha256().digest_size else (None, "")
-    return None, ""
+    if (digits := _HEX.search(sent)) is not None:
+        is_alone = len(digits[0]) == len(sent)
+        return bytes.fromhex(
+            digits[0].decode()
+        ), "" if is_alone else f"{TEXT} alone, without a prefix or anything else."
+    if (found := _BASE64.search(sent)) is None:
+        return None, ""
+    decoded = base64.b64decode(found[1].translate(_OTHER_ALPHABET) + b"==")
+    if _HEX.fullmatch(decoded):
+        decoded = bytes.fromhex(decoded.decode())
+    return (decoded, f"{TEXT}, and not base64.") if len(decoded) == sha256().digest_size else (None, "")
 
 
 def _keys(secrets: Sequence[str]) -> Iterator[tuple[bytes, str]]:
     for secret in secrets:
         yield secret.encode(), ""
         yield f"{secret}\n".encode(), "The key is the secret without a line end."
+        for quote in "'\"":
+            yield f"{quote}{secret}{quote}".encode(), "The key is the secret without quotes."
         if secret.startswith(SECRET_PREFIX):
-            rest = secret.removeprefix(SECRET_PREFIX)
-            yield rest.encode(), f"The key is the whole secret, {SECRET_PREFIX} included."
+            rest = secret.removeprefix(SECRET_PREFIX).encode()
+            yield rest, f"The key is the whole secret, {SECRET_PREFIX} included."
             with suppress(ValueError):
-                yield base64.b64decode(rest), "The key is the secret as text: it is not decoded."
+                decoded = base64.b64decode(rest.translate(_OTHER_ALPHABET) + b"==")
+                yield decoded, "The key is the secret as text: it is not decoded."
+    for nothing in (b"", b"undefined", b"null", b"None"):
+        yield nothing, "The key was empty: the sender has no secret, perhaps of a variable that is not set."
 
 
 def _bodies(raw: bytes) -> Iterator[tuple[bytes, str]]:
@@ -151,12 +196,29 @@ def _bodies(raw: bytes) -> Iterator[tuple[bytes, str]]:
     yield b"", "An empty body was signed."
     yield raw + b"\n", "The body was signed with a line end, and sent without it."
     yield raw.strip(), "The body was signed without the white space around it."
+    if len(raw) > _MOST_RESPELT or raw.count(b"[") + raw.count(b"{") > _MOST_NESTED:
+        return
     with suppress(ValueError, RecursionError):
         value = json.loads(raw)
-        for separators in _SEPARATORS:
-            for is_ascii in (True, False):
-                text = json.dumps(value, separators=separators, ensure_ascii=is_ascii)
-                yield text.encode(), "The same JSON was signed in another spelling: sign the bytes that are sent."
+        parts = [(value, "The same JSON was signed in another spelling: sign the bytes that are sent.")]
+        if isinstance(value, dict) and isinstance(value.get("data"), dict):
+            parts.append((value["data"], "Only data was signed: sign the whole body."))
+        for part, sentence in parts:
+            for spelling in _SPELLINGS:
+                text = json.dumps(part, **spelling).encode()
+                if len(text) <= _GROWS_AT_MOST * len(raw):
+                    yield text, sentence
+
+
+def _prefixed(raw: bytes, sent: bytes, headers: Iterable[Header]) -> Iterator[tuple[bytes, str]]:
+    """The body behind a time, or an id and a time, as in the signatures of other services."""
+    if len(raw) > _MOST_RESPELT:
+        return
+    times = {*_TIME.findall(sent), *(value for name, value in headers if name.endswith(b"timestamp"))}
+    ids = [value for name, value in headers if name in {b"webhook-id", b"svix-id"}]
+    for time in islice(times, 3):
+        for prefix in (time + b".", time, b"v0:" + time + b":", *(each + b"." + time + b"." for each in ids[:1])):
+            yield prefix + raw, "A time was signed in front of the body: sign the body alone."
 
 
 _EXAMPLE: Final = {
@@ -165,6 +227,7 @@ _EXAMPLE: Final = {
         {"part": "header", "sentence": f"The key is the whole secret, {SECRET_PREFIX} included.", "path": None},
         {"part": "data", "sentence": "data.amount is required for its amount.", "path": "data.amount"},
     ],
+    "unread": ["amuont"],
     "result": "unusable",
     "bodyBytes": 412,
     "bodySha256": "8d0f6b1a2c3e4d5f60718293a4b5c6d7e8f90a1b2c3d4e5f60718293a4b5c6d7",

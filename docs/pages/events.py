@@ -76,9 +76,10 @@ A bank that makes its secrets itself and signs in another header is set up by th
 ([operations](operations.md#a-banks-own-webhook-secret)).
 
 While you write a sender, post its events to `POST /api/ingest/bank/{programId}/check` of a simulated program, with the
-same headers and bytes. The answer names the faults of the signature (part of the secret as the key, other bytes,
-base64, a prefix, another header), of the envelope and of `data`, and the result that the event would have. Nothing is
-stored. A program of the bank has no such route: its answer to a wrong signature is the same sentence for every cause.
+same headers and bytes. The answer names the faults of the signature (part of the secret or nothing as the key, other
+bytes, a time before them, base64, a prefix, another header), of the envelope and of `data`, the names in `data` that
+nothing reads, and the result that the event would have. Nothing is stored. A program of the bank has no such route: its
+answer to a wrong signature is the same sentence for every cause.
 
 """
 _BATCH: Final = """

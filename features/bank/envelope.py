@@ -90,6 +90,7 @@ MOST_VALUES: Final = 20_000
 
 _LABEL: Final = re.compile(r"[^\x00-\x1f\x7f-\x9f]{1,255}")
 _DATE_LENGTH: Final = 10
+_TRAILING: Final = "trailing characters"
 _PLACE: Final = re.compile(r"\(byte ([0-9]+)\)$")
 _NAMES: Final = ("id", "type", "created_at")
 _OTHER_NAMES: Final = {
@@ -100,6 +101,7 @@ _OTHER_NAMES: Final = {
 _READ: Final = [*_OTHER_NAMES, *chain.from_iterable(_OTHER_NAMES.values())]
 _SENT: Final = msgspec.json.Decoder(msgspec.defstruct("_Sent", [(name, msgspec.Raw, msgspec.Raw()) for name in _READ]))
 _TOO_MANY: Final = f"body must have at most {MOST_VALUES:,} values, by its commas"
+_INSTANT: Final = "created_at must be an RFC 3339 date-time with an offset, from 1970 on, such as 2026-03-02T14:00:00Z"
 _NOT_JSON: Final = "body must be one JSON object in UTF-8, well formed throughout"
 
 
@@ -127,7 +129,7 @@ def read_envelope(raw: bytes) -> BankEvent:
             raise EnvelopeError(f"{name} must have 1-{MAX_ID_LENGTH} characters and no control characters", name)
     at = parse_instant(envelope.created_at)
     if at is None or at < 0 or len(envelope.created_at) == _DATE_LENGTH:
-        raise EnvelopeError("created_at must be an RFC 3339 date-time with an offset, from 1970 on", "created_at")
+        raise EnvelopeError(_INSTANT, "created_at")
     return envelope
 
 
@@ -137,14 +139,16 @@ def _fault_of(raw: bytes) -> EnvelopeError:
         raw.decode()
         sent = _SENT.decode(raw)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+        if (words := format_fault(raw)) is not None:
+            return EnvelopeError(words)
         place = _PLACE.search(str(error))
-        return EnvelopeError(
-            format_fault(raw) or (f"{_NOT_JSON}; it breaks at byte {place[1]}" if place else _NOT_JSON)
-        )
+        end = ", where the object ends" if _TRAILING in str(error) else ""
+        return EnvelopeError(f"{_NOT_JSON}; it breaks at byte {place[1]}{end}" if place else _NOT_JSON)
     fields = {name: bytes(getattr(sent, name)) for name in _READ}
     for name in _NAMES:
         if fields[name] and not fields[name].startswith(b'"'):
-            return EnvelopeError(f"{name} must be a string", name, FieldCode.WRONG_TYPE)
+            words = _INSTANT if name == "created_at" else f"{name} must be a string"
+            return EnvelopeError(words, name, FieldCode.WRONG_TYPE)
         if not fields[name]:
             other = next((each for each in _OTHER_NAMES[name] if fields[each]), None)
             hint = "" if other is None else f"; its name is {name}, and not {other}"
@@ -175,12 +179,15 @@ _BY_FIRST_BYTES: Final = (
     (b"\xff\xfe", "this is UTF-16: write it as UTF-8"),
     (b"\xfe\xff", "this is UTF-16: write it as UTF-8"),
     (b"\xef\xbb\xbf", "this begins with a byte order mark: write it as UTF-8 without one"),
-    (b"[", "this looks like a JSON array: put one event on each line, without brackets and commas"),
+    (b"[", "this looks like a JSON array: an event is one object; of several put each on a line, without commas"),
+    (b'"{', "this looks like JSON inside a JSON text: encode the event once"),
     (b"<", "this looks like XML or HTML: events are JSON, one a line"),
 )
 _UTF16: Final = "this looks like UTF-16: write it as UTF-8"
+_FORM: Final = "this looks like a form: the body is the event's JSON itself"
 _CSV: Final = "this looks like CSV: events are JSON, one object a line"
 _PRETTY: Final = "this looks like an object over several lines: each event takes one line"
+_FORM_NAME: Final = re.compile(rb"[\w%.-]{1,64}=")
 _SEPARATORS: Final = b",;\t|"
 
 
@@ -195,4 +202,6 @@ def format_fault(beginning: bytes) -> str | None:
     line, newline, _ = head.lstrip().partition(b"\n")
     if line.startswith(b"{"):
         return _PRETTY if newline and line.strip() == b"{" else None
+    if _FORM_NAME.match(line):
+        return _FORM
     return _CSV if any(separator in line for separator in _SEPARATORS) else None

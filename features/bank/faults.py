@@ -7,6 +7,7 @@ the event was applied, and decides nothing.
 import re
 from collections.abc import Iterator, Sequence
 from difflib import get_close_matches
+from itertools import islice
 from typing import Any, Final
 
 import msgspec
@@ -48,6 +49,8 @@ from clearhold.features.core.money import UNREADABLE_CURRENCY
 from clearhold.features.core.vocabulary import Rail
 
 SHOWN_FIELDS: Final = 10
+SHOWN_NAMES: Final = 50
+SHOWN_LENGTH: Final = 64
 CAMEL_CASE_ID: Final = b'Id":'
 """The endings of the most frequent names in camel case; no name of the bank ends so."""
 
@@ -97,6 +100,15 @@ def fault_of(event: TypedEvent | BankEvent, body: bytes, result: EventResult, *,
         or _in_future(event.created_at, data.get("created_at"), appended_at)
         or _unlisted(kind)
     )
+
+
+def unread_names(body: bytes) -> tuple[str, ...]:
+    """The first names of the event's object that are not read; of an event that nothing reads, none."""
+    data, fields = _data_of(body), _fields_of(event_type(EVENT_DECODER.decode(body).type))
+    if not fields or isinstance(data, EventFault):
+        return ()
+    known = {each.name for each in fields}
+    return tuple(islice((name[:SHOWN_LENGTH] for name in data if name not in known), SHOWN_NAMES))
 
 
 def _data_of(body: bytes) -> dict[str, Any] | EventFault:
