@@ -9,7 +9,7 @@ import re
 import sys
 import threading
 from types import TracebackType
-from typing import Any, Final
+from typing import Any, Final, TextIO, cast
 
 import structlog
 
@@ -24,6 +24,30 @@ _VALUES: Final = re.compile(
 def without_values(text: str) -> str:
     """The message of an exception, with possible values blanked."""
     return _VALUES.sub(_BLANK, text)
+
+
+class _StandardError:
+    """A line that cannot be written, as on a full disk, is lost and its writer goes on. A later line counts them."""
+
+    def __init__(self) -> None:
+        self._lost = 0
+
+    def write(self, text: str) -> None:
+        try:
+            sys.stderr.write(text)
+            sys.stderr.flush()
+        except OSError:
+            self._lost += 1
+            return
+        if self._lost:
+            lost, self._lost = self._lost, 0
+            structlog.get_logger().warning("log_lines_lost", lines=lost)
+
+    def flush(self) -> None:
+        """Each line was flushed."""
+
+
+STANDARD_ERROR: Final = _StandardError()
 
 
 class _Transformer(structlog.tracebacks.ExceptionDictTransformer):
@@ -48,7 +72,7 @@ def configure_logs() -> None:
             structlog.processors.JSONRenderer(),
         ],
         wrapper_class=structlog.make_filtering_bound_logger(logging.INFO),
-        logger_factory=structlog.WriteLoggerFactory(file=sys.stderr),
+        logger_factory=structlog.WriteLoggerFactory(file=cast("TextIO", STANDARD_ERROR)),
         cache_logger_on_first_use=True,
     )
     formatter = structlog.stdlib.ProcessorFormatter(

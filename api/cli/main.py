@@ -143,7 +143,6 @@ def serve(
         print(error, file=sys.stderr)
         raise typer.Exit(CANNOT_START) from error
     # Everything is closed by now; freeing gigabytes of state object by object would take longer than a stop may take.
-    sys.stderr.flush()
     os._exit(0)
 
 

@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from enum import StrEnum
 from typing import Annotated, Any, Final, NamedTuple
 
+import duckdb
 import msgspec
 import structlog
 from litestar import Request, Response
@@ -147,7 +148,11 @@ HEADERS_OF_STATUS: Final[Mapping[int, Mapping[str, str]]] = {
 }
 NO_FILES: Final = "The service has too many files open. Try again."
 
+NO_DISK: Final = "The service cannot write to its disk right now. Try again."
+
 _NO_FILES: Final = frozenset({errno.EMFILE, errno.ENFILE})
+_NO_DATABASE: Final = (duckdb.OperationalError, duckdb.FatalException)
+_NO_DISK: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EIO})
 _HEADERS_OF_CODE: Final[Mapping[ErrorCode, Mapping[str, str]]] = {
     ErrorCode.IDEMPOTENCY_IN_FLIGHT: _AT_ONCE,
     ErrorCode.REQUEST_TOO_SLOW: {"Connection": "close"},  # The rest of the body may still come.
@@ -170,7 +175,8 @@ def render_error(request: ApiRequest, exc: Exception) -> Response[ErrorEnvelope]
     if refusal is INTERNAL:
         log.error("request_failed", request_id=request_id(request.scope), status=status, exc_info=exc)
     elif status >= HTTP_500_INTERNAL_SERVER_ERROR and notes_of(request.scope).outcome is not Outcome.BEHIND:  # a flood
-        log.warning("request_unavailable", request_id=request_id(request.scope), reason=str(refusal))
+        cause = None if refusal is exc else exc
+        log.warning("request_unavailable", request_id=request_id(request.scope), reason=str(refusal), exc_info=cause)
     headers = {**HEADERS_OF_STATUS.get(status, {}), **_HEADERS_OF_CODE.get(refusal.code, {})}
     allowed = _allowed(exc)
     sentence = str(refusal)
@@ -192,6 +198,8 @@ def refusal_of(exc: Exception) -> RiskError:
         return exc
     if isinstance(exc, OSError) and exc.errno in _NO_FILES:
         return UnavailableError(NO_FILES, ErrorCode.OVERLOADED)
+    if isinstance(exc, _NO_DATABASE) or (isinstance(exc, OSError) and exc.errno in _NO_DISK):
+        return UnavailableError(NO_DISK)
     return _FRAMEWORK.get(exc.status_code, INTERNAL) if isinstance(exc, HTTPException) else INTERNAL
 
 

@@ -12,7 +12,6 @@ Unit    seconds
 """
 
 import asyncio
-import sys
 from collections.abc import Callable, Iterable
 from time import perf_counter
 from typing import Any, Final, NamedTuple
@@ -33,6 +32,7 @@ from clearhold.features.core.instants import SECOND_US, format_instant
 from clearhold.features.core.principal import Principal
 from clearhold.store.clock import Clock, ServiceClock
 from clearhold.store.ids import TRACEPARENT, trace_id_of
+from clearhold.store.logs import STANDARD_ERROR
 from clearhold.store.redis_log.appender import LogAppender
 from clearhold.store.redis_log.connect import RedisMemory
 
@@ -210,11 +210,6 @@ class RequestLine(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     timestamp: str
 
 
-def to_standard_error(text: str) -> None:
-    sys.stderr.write(text)
-    sys.stderr.flush()
-
-
 class UnloggedLine(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """The number of requests of unknown callers without a line."""
 
@@ -227,7 +222,7 @@ class UnloggedLine(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 class RequestLog:
     """Belongs to the API's event loop; ``write`` gets whole lines."""
 
-    def __init__(self, clock: Clock, write: Callable[[str], object] = to_standard_error) -> None:
+    def __init__(self, clock: Clock, write: Callable[[str], object] = STANDARD_ERROR.write) -> None:
         self._clock, self._write = clock, write
         self._lines: list[bytes] = []
         self._second = 0

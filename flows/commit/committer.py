@@ -13,6 +13,7 @@ from threading import Condition, Event, Lock, Thread
 from time import monotonic, perf_counter
 from typing import Final
 
+import duckdb
 import structlog
 from prometheus_client.metrics_core import Metric
 from prometheus_client.registry import Collector
@@ -168,6 +169,8 @@ class Committer:
             began = perf_counter()
             try:
                 self._writer.commit(rows, offsets, self._clock.now(), epochs=epochs)
+            except duckdb.FatalException:  # it takes nothing until it is opened again, by the next start
+                raise
             except Exception as error:  # noqa: BLE001 - nothing may be lost: whatever failed is retried
                 self.failure = f"{type(error).__name__}: {error}"
                 self.counts.commit_failures += 1

@@ -165,9 +165,7 @@ def main() -> None:
     except BaseException as error:  # Bytewax raises bare BaseExceptions; the service says why, and starts another
         log.exception("scorer_failed")
         endpoint.send(FrameKind.FAILED, failure_of(error))
-        sys.stderr.flush()
         os._exit(1)
-    sys.stderr.flush()
     os._exit(0)
 
 

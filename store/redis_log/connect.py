@@ -18,6 +18,7 @@ import time
 from collections.abc import Callable
 from concurrent.futures import Future
 from contextlib import ExitStack, closing
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -39,6 +40,11 @@ CONNECT_TIMEOUT_S: Final = 1.0
 COMMAND_TIMEOUT_S: Final = 5.0
 REQUIRED_SETTINGS: Final = {"appendonly": "yes", "appendfsync": "always", "maxmemory-policy": "noeviction"}
 
+_NO_GREETING: Final[dict[str, Any]] = (
+    {"driver_info": None} if find_spec("redis.driver_info") else {"lib_name": None, "lib_version": None}
+)
+"""A new connection waits for no answer, unless it needs a password: a thread would wait, for a Redis that hangs."""
+
 _USUAL: Final[dict[str, Any]] = {
     "decode_responses": False,
     "protocol": 2,
@@ -55,8 +61,8 @@ def connect_sync(target: str | Path) -> redis.Redis:
     """A client for threads. ``target`` is a URL (``redis://``, ``rediss://``, ``unix://``) or the path of a socket."""
     retry = Retry(NoBackoff(), 0)
     if _is_url(target):
-        return redis.Redis.from_url(str(target), retry=retry, **_USUAL)
-    return redis.Redis(unix_socket_path=str(target), retry=retry, **_USUAL)
+        return redis.Redis.from_url(str(target), retry=retry, **_USUAL, **_NO_GREETING)
+    return redis.Redis(unix_socket_path=str(target), retry=retry, **_USUAL, **_NO_GREETING)
 
 
 def connect_async(target: str | Path) -> redis.asyncio.Redis:

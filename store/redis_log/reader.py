@@ -299,6 +299,7 @@ class LogReader:
                 if seconds and self._wait is not None:
                     # Redis answers at the end of the time at the latest, if late; reading before it does would block.
                     self._wait(connection._sock.fileno(), seconds + LATE_S)  # noqa: SLF001 - the client offers no descriptor
+                    _check_answers(connection)
                 return connection.read_response(), connection.read_response()
             except BaseException:
                 connection.disconnect()
@@ -318,6 +319,12 @@ class LogReader:
             if not _passes(error):
                 raise
             raise ConnectionError(f"The log cannot be read: {error}") from error
+
+
+def _check_answers(connection: Any) -> None:
+    """Raise rather than wait for the answer."""
+    if not connection.can_read():
+        raise RedisTimeoutError("Redis does not answer.")
 
 
 _GONE_FOR_NOW: Final = (RedisConnectionError, RedisTimeoutError, MasterDownError, OutOfMemoryError, ReadOnlyError)

@@ -95,6 +95,11 @@ class RunningService:
             raise AssertionError(self._log.read_text()[-2_000:])
 
     @property
+    def pid(self) -> int:
+        assert self._process is not None
+        return self._process.pid
+
+    @property
     def log_lines(self) -> list[str]:
         """What it wrote to standard error, from all its starts."""
         return self._log.read_text().splitlines()
