@@ -103,7 +103,7 @@ def serve(settings: Settings, *, on_ready: Callable[[str], None]) -> None:
                     connections,
                     is_ready=_ready_check(stores, engine, resources),
                     on_ready=lambda: on_ready(address),
-                    on_stop=(backfills.cancel, bank_work.executor.leave),
+                    on_stop=(backfills.cancel, bank_work.executor.leave, flows.importer.cancel),
                 )
 
         uvloop.run(main())

@@ -91,9 +91,14 @@ class AgentImporter:
                     await self._refreshed(program)
             await asyncio.sleep(LOOK_EVERY_S)
 
-    async def stop(self) -> None:
-        """Cancel the imports; the next ones continue."""
+    def cancel(self) -> None:
+        """Cancel the imports, so that their callers are answered; the next ones continue."""
         self._stopped = True
+        for task in self._under_way.values():
+            task.cancel()
+
+    async def stop(self) -> None:
+        self.cancel()
         await end(self._under_way.values())
 
     def _is_left(self, newest: AgentImportRow) -> bool:

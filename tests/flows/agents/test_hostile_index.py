@@ -1,9 +1,12 @@
 """An index that wants the service's memory or time: what a page may take, and where a list and an import end."""
 
 import asyncio
+import socket
+import threading
 import tracemalloc
 from collections.abc import Callable, Iterator
 from itertools import count
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -12,9 +15,12 @@ import pytest
 from clearhold.features.core.instants import HOUR_US, MINUTE_US
 from clearhold.flows.agents import scan_client
 from clearhold.flows.agents.scan_client import ScanClient, ScanError
+from clearhold.flows.agents.service import STOPPING
 from clearhold.flows.running.bank_http import http_client
 from tests.support.clock import FrozenClock
 from tests.support.hostile_server import HostileServer, read_request
+from tests.support.running_bank import RunningBank
+from tests.support.running_service import RunningService
 
 Page = Callable[[int], bytes]
 
@@ -48,6 +54,36 @@ def read_list(page: Page, *, kind: str = "agents", clock: FrozenClock | None = N
 
     with HostileServer(script) as server:
         return asyncio.run(run())
+
+
+def test_given_an_index_that_never_answers_when_the_service_stops_then_it_ends_and_the_caller_is_told(
+    tmp_path: Path,
+) -> None:
+    asked = threading.Event()
+
+    def script(connection: socket.socket, _: int) -> None:
+        read_request(connection)
+        asked.set()
+        connection.recv(1)
+
+    answers: list[Any] = []
+    with HostileServer(script) as server:
+        environment = {"CLEARHOLD_ALLOW_LOCAL_WEBHOOKS": "1", "CLEARHOLD_SCAN_INDEX_URL": server.url}
+        with RunningService(tmp_path / "data", environment=environment) as service:
+            bank = RunningBank(service, "agents")
+
+            def run_import() -> None:
+                answers.append(bank.ask("POST", "/api/agents/import", {}, expect=503))
+
+            importing = threading.Thread(target=run_import)
+            importing.start()
+            assert asked.wait(30)
+            stopped_in_s = service.stop()
+            importing.join(30)
+
+        assert [answer["error"] for answer in answers] == [STOPPING]
+        assert not [line for line in service.log_lines if "Exception in ASGI" in line]
+    assert stopped_in_s < scan_client.ANSWER_WITHIN_S
 
 
 def a_page(number: int, items: int) -> bytes:
