@@ -42,6 +42,7 @@ MAX_QUERY_PARAMETERS: Final = 500  # All lists of a query may be full, with the 
 TENANT: Final = "tenant"
 PRINCIPAL: Final = "clearhold.principal"
 """The key of the principal in the scope, set once the bearer is known."""
+ENCODED: Final = "The request body must be sent as it is: Content-Encoding must not be set."
 MEDIA_TYPE: Final = "The request body must be application/json in UTF-8: send Content-Type: application/json."
 
 _UNNAMED: Final = frozenset({Access.OWNER, Access.BEARER_ALONE})
@@ -146,6 +147,8 @@ class Gate(ASGIMiddleware):
         replaces = if_match_of(scope) if operation.needs_if_match else None
         check_version(scope)
         answer_by = answer_by_of(scope, began) if operation.takes_deadline else None
+        if raw:
+            check_encoding(scope)
         shape = operation.body or (_NO_BODY if writes else None)
         required = operation.body is not None and operation.body_required
         body: Any = None
@@ -261,6 +264,12 @@ def check_version(scope: Any) -> None:
         sentence = f"The header Score-Version must be {INTERFACE_VERSION}, or left out."
         field = FieldError(path="Score-Version", code=FieldCode.NOT_ONE_OF)
         raise InvalidRequestError(sentence, ErrorCode.VERSION_UNSUPPORTED, fields=[field])
+
+
+def check_encoding(scope: Any) -> None:
+    """A packed body is not unpacked, and is refused whatever its route takes (RFC 9110, 8.4)."""
+    if any(each.strip().lower() != b"identity" for each in header_values(scope, b"content-encoding")):
+        raise RiskError(ENCODED, ErrorCode.MEDIA_TYPE_UNSUPPORTED)
 
 
 def check_media_type(scope: Any, raw: bytes, *, required: bool) -> None:

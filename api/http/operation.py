@@ -32,6 +32,7 @@ ANYWHERE: Final = (
     ErrorCode.HEADERS_TOO_LARGE,
     ErrorCode.INTERNAL_ERROR,
     ErrorCode.TRANSFER_CODING_UNKNOWN,
+    ErrorCode.HTTP_VERSION_UNSUPPORTED,
     ErrorCode.OVERLOADED,
 )
 """Codes that can answer any request; no operation lists them."""
@@ -138,7 +139,8 @@ class Operation(msgspec.Struct, frozen=True, kw_only=True):
             (self.own_origins, {ErrorCode.ORIGIN_REFUSED}),
             (self.asks_owner, {ErrorCode.STARTING, ErrorCode.UNAVAILABLE}),
             (takes_body, {ErrorCode.BODY_TOO_LARGE}),
-            (takes_body and self.raw_body is None, {ErrorCode.INVALID_JSON, ErrorCode.MEDIA_TYPE_UNSUPPORTED}),
+            (takes_body, {ErrorCode.MEDIA_TYPE_UNSUPPORTED}),
+            (takes_body and self.raw_body is None, {ErrorCode.INVALID_JSON}),
             (is_idempotent, _OF_IDEMPOTENCY),
             (self.access is Access.PUBLIC and self.rate is not None, {ErrorCode.RATE_LIMITED}),
             (self.takes_deadline, {ErrorCode.DEADLINE_EXCEEDED, ErrorCode.NOT_CONFIRMED}),

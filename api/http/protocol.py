@@ -42,7 +42,9 @@ _HEAD_TOO_LARGE: Final = f"The request line and headers must have at most {HEAD_
 _FRAMING: Final = "The framing of the body outweighs its content: send larger chunks and fewer trailers."
 _NO_ROOM: Final = "Too many connections are open. Try again later."
 _CODINGS: Final = "A request's body may be chunked; no other transfer coding is understood."
+_VERSION: Final = "This service speaks HTTP/1.1 and HTTP/1.0."
 _NO_HOST: Final = "The header Host must be given once."
+_VERSIONS: Final = frozenset({"1.1", "1.0"})
 _CHUNK_BYTES: Final = 5
 """The shortest framing of a chunk: one digit and two line ends."""
 
@@ -158,6 +160,7 @@ class Protocol(HttpToolsProtocol):
         self._in_head, self._head_bytes, self._is_mixed = False, 0, True
         self._framing_bytes = self._content_bytes = 0
         self._stop_head_timer()
+        self._check_version()
         self._check_host()
         self._check_codings()
         if self.parser.should_upgrade():
@@ -216,6 +219,12 @@ class Protocol(HttpToolsProtocol):
 
     def _unsupported_upgrade_warning(self) -> None:
         """An offer of an upgrade may be ignored: the request is answered as usual."""
+
+    def _check_version(self) -> None:
+        """Refuse a version that the parser takes and this service does not speak, as HTTP/2.0 in text."""
+        if self.parser.get_http_version() not in _VERSIONS:
+            self._refuse(ErrorCode.HTTP_VERSION_UNSUPPORTED, _VERSION)
+            raise ValueError(_VERSION)  # Stops the parser.
 
     def _check_host(self) -> None:
         """Refuse an HTTP/1.1 request with no host or two (RFC 9112, 3.2)."""

@@ -128,6 +128,8 @@ class ErrorCode(StrEnum):
     NOT_CONFIRMED = "not_confirmed"
     DEADLINE_EXCEEDED = "deadline_exceeded"
 
+    HTTP_VERSION_UNSUPPORTED = "http_version_unsupported"
+
 
 class FieldCode(StrEnum):
     """The rule that a field of a request breaks."""

@@ -189,7 +189,7 @@ LOCAL_HOSTS: Final = ("127.0.0.1", "localhost")
 LISTENED_URL: Final = "https://listen.invalid/"
 """Nothing is sent to URLs with this start, a reserved name (RFC 6761): their deliveries are read instead."""
 
-_PRIVATE_NAMES: Final = ("internal", "local", "localhost")
+_PRIVATE_NAMES: Final = ("arpa", "corp", "home", "internal", "lan", "local", "localhost", "svc")
 """The ends of names that mean something else in each network; a cloud has its metadata under the first."""
 
 _NUMBER: Final = re.compile(r"[0-9]+|0x[0-9a-f]*")
@@ -228,10 +228,10 @@ def _broken_rules(url: SplitResult, host: str, port: int | None, *, allow_local:
     if port is not None and port != HTTPS_PORT and port < LEAST_PORT:
         yield f"must be on port {HTTPS_PORT}, or on one from {LEAST_PORT} on"
     if _address_of(host) is None:
-        last = host.rstrip(".").rpartition(".")[2]
+        *before, last = host.rstrip(".").split(".")
         if _NUMBER.fullmatch(last):
             yield "must name a host, or an address of four decimal numbers"
-        if last in _PRIVATE_NAMES and not is_local:
+        if (last in _PRIVATE_NAMES or not before) and not is_local:
             yield "must not name a host of a private network"
     elif is_blocked(host, allow_local=allow_local):
         yield "must not name an address that is not public"

@@ -271,6 +271,7 @@ CASES: Final[dict[ErrorCode, Provoke]] = {
     ErrorCode.TRANSFER_CODING_UNKNOWN: on_the_wire(
         b"POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: gzip, chunked\r\n\r\n"
     ),
+    ErrorCode.HTTP_VERSION_UNSUPPORTED: on_the_wire(b"GET / HTTP/2.0\r\nHost: a\r\n\r\n"),
     ErrorCode.HEADERS_TOO_LARGE: on_the_wire(b"GET / HTTP/1.1\r\nX: " + b"x" * HEAD_LIMIT),
     ErrorCode.TOKEN_MISSING: sent("GET", "/api/programs", "nobody"),
     ErrorCode.TOKEN_UNKNOWN: sent("GET", "/api/programs", "forged"),

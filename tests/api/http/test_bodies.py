@@ -247,3 +247,29 @@ def test_given_a_bad_query_when_read_then_400_names_the_parameter(
     api: RunningApp, tenant: dict[str, Any], path: str, sentence: str
 ) -> None:
     assert_refused(api.client.get(path, headers=api.operator(tenant)), 400, sentence)
+
+
+@pytest.mark.parametrize("encoding", ["gzip", "zstd", "br", "identity, gzip"])
+def test_given_an_encoded_body_when_sent_then_415_on_every_kind_of_route(
+    api: RunningApp, tenant: dict[str, Any], program: dict[str, Any], encoding: str
+) -> None:
+    event = b'{"id":"evnt_1","type":"a.b","created_at":"2026-03-02T14:00:00Z","data":{}}'
+    before = api.stored()
+
+    answers = [
+        posted(api, tenant, VALID, **{"Content-Encoding": encoding}),
+        api.deliver(program, event, **{"Content-Encoding": encoding}),
+    ]
+
+    for answer in answers:
+        assert_refused(answer, 415, "Content-Encoding must not be set")
+    assert api.stored() == before
+
+
+@pytest.mark.parametrize("encoding", ["identity", "Identity "])
+def test_given_a_body_that_is_as_it_is_when_sent_then_it_is_read(
+    api: RunningApp, program: dict[str, Any], encoding: str
+) -> None:
+    event = b'{"id":"evnt_1","type":"a.b","created_at":"2026-03-02T14:00:00Z","data":{}}'
+
+    assert api.deliver(program, event, **{"Content-Encoding": encoding}).status_code == 200

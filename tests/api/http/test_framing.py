@@ -140,6 +140,18 @@ def test_given_a_coding_beside_chunked_when_sent_then_501_and_nothing_is_read(
     assert api.client.get("/api/admin/tenants", headers=api.admin).json() == []
 
 
+@pytest.mark.parametrize("version", [b"2.0", b"0.9"])
+def test_given_another_version_of_http_in_text_when_sent_then_505_and_the_connection_ends(
+    api: RunningApp, client: RawClient, version: bytes
+) -> None:
+    client.send(HEAD.replace(b"HTTP/1.1", b"HTTP/" + version), BEARER, OPERATOR, b"\r\n", chunked(BODY, size=100))
+
+    answer = client.answer()
+    assert (answer.status, answer.error) == (505, "This service speaks HTTP/1.1 and HTTP/1.0.")
+    assert client.is_hung_up_on()
+    assert api.client.get("/api/admin/tenants", headers=api.admin).json() == []
+
+
 @pytest.mark.parametrize("coding", [b"Chunked", b"CHUNKED ", b"\tchunked"])
 def test_given_chunked_in_other_letters_when_sent_then_it_is_read(client: RawClient, coding: bytes) -> None:
     head = HEAD.replace(b"chunked\r\n", coding + b"\r\n")
