@@ -30,7 +30,6 @@ from clearhold.flows.running.bank_http import (
 from clearhold.store.clock import Clock
 
 MAX_RECORDED_BYTES: Final = 16 * 1024
-MAX_READ_BYTES: Final = 64 * 1024  # with the parts that are not recorded, such as images of checks
 IDEMPOTENCY_KEY: Final = "Idempotency-Key"
 
 _UNSURE: Final = frozenset({HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN, HTTPStatus.CONFLICT})
@@ -85,7 +84,7 @@ class BankActions:
         status = response.status_code
         verdict = _verdict_of(status)
         try:
-            body = await body_of(response, most_bytes=MAX_READ_BYTES)
+            body = await body_of(response)
         except (httpx.HTTPError, TimeoutError, OSError):
             body = None  # the status has been read and gives the verdict
         return ActionAnswer(

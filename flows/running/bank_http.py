@@ -27,8 +27,8 @@ from clearhold.store.clock import Clock
 from clearhold.store.ids import TRACEPARENT, traceparent_of
 
 ANSWER_WITHIN_S: Final = 10.0
-MAX_BODY_BYTES: Final = 256 * 1024
-"""Masking a text of this length holds the interpreter for a tenth of a second."""
+MAX_BODY_BYTES: Final = 64 * 1024
+"""The bank's objects have a few thousand. Masking a longer text would hold the interpreter for too long."""
 
 PASSING: Final = frozenset({HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.TOO_EARLY})
 """Statuses of a request that the bank did not process, beside 429."""

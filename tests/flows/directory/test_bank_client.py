@@ -2,6 +2,7 @@
 
 import gzip
 import re
+import time
 from collections.abc import AsyncIterator
 from typing import Any
 
@@ -161,7 +162,7 @@ async def test_given_a_compressed_body_that_nobody_asked_for_then_it_is_not_unpa
 
 
 async def test_given_a_large_object_then_it_is_found() -> None:
-    whole = OBJECT | {"documents": ["x" * 100] * 1_000}
+    whole = OBJECT | {"documents": ["x" * 100] * 500}
 
     assert (await answer_to(ok(json.encode(whole)))).outcome is FetchOutcome.FOUND
 
@@ -201,3 +202,17 @@ async def test_given_a_trace_then_each_request_names_it_and_a_span_of_its_own() 
     assert re.fullmatch(f"00-{TRACE}-[0-9a-f]{{16}}-00", first)
     assert first != second
     assert trace_id_of(first.encode()) == trace_id_of(second.encode()) == TRACE
+
+
+@pytest.mark.parametrize("text", ["1 " * 30_000, "AA11AAAA " * 7_000, "eyJaaaaaaaaa" * 5_000])
+async def test_given_a_text_that_is_hard_to_mask_then_it_takes_little_time(text: str) -> None:
+    content = json.encode(OBJECT | {"kind": text})
+    assert len(content) < MAX_BODY_BYTES
+    took_s = []
+    for _ in range(3):
+        began = time.process_time()
+        assert (await answer_to(ok(content))).outcome is FetchOutcome.FOUND
+        took_s.append(time.process_time() - began)
+
+    assert min(took_s) < 0.1
+    assert (await answer_to(ok(json.encode(OBJECT | {"kind": text * 2})))).outcome is FetchOutcome.UNUSABLE
