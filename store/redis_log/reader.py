@@ -206,14 +206,14 @@ class LogReader:
         return self._last_generated(shard_key(shard))
 
     def newest_at(self) -> int:
-        """When the newest entry of these shards was appended; 0 without any."""
-        return max((self._newest_at(shard) for shard in self._shard_of_key.values()), default=0)
-
-    def _newest_at(self, shard: int) -> int:
-        """By the clock of the service, or of Redis for an entry that was trimmed."""
-        tail = self.tail(shard)
-        entries = self.range(shard, max(0, tail - 1), tail, count=1)
-        return entries[0].appended_at if entries else log_time_of(tail)
+        """When the newest entry of these shards was appended, by the service's clock; by Redis's when all entries were
+        trimmed. 0 without any.
+        """
+        tails = {shard: self.tail(shard) for shard in self._shard_of_key.values()}
+        newest = [each for shard, tail in tails.items() for each in self.range(shard, max(0, tail - 1), tail, count=1)]
+        if newest:
+            return max(entry.appended_at for entry in newest)
+        return max(map(log_time_of, tails.values()), default=0)
 
     def _last_generated(self, key: str) -> int:
         try:

@@ -198,3 +198,17 @@ def test_given_redis_is_gone_when_read_then_it_is_a_connection_error_and_reading
 
         own_server.start()
         assert reader.tail(0) == offset
+
+
+def test_given_a_redis_whose_clock_was_ahead_then_the_newest_entry_is_that_of_the_services_clock_while_there_is_one(
+    reader: LogReader, log_redis: Redis
+) -> None:
+    assert reader.newest_at() == 0
+    ahead = (T0 // 1_000 + 365 * 86_400_000) << 20
+    log_redis.xadd("log:0", {"k": "tick", "p": "", "t": T0, "b": b""}, id=stream_id_of(ahead))
+    assert reader.newest_at() == T0
+    reader.trim(0, ahead)
+    assert reader.newest_at() == T0 + 365 * 86_400_000_000
+
+    add(log_redis, "log:2")
+    assert reader.newest_at() == T0
