@@ -298,9 +298,7 @@ ERRORS: Final[Mapping[ErrorCode, ErrorEntry]] = {
     ),
     ErrorCode.BODY_TOO_LARGE: ErrorEntry(413, "The body is longer than its route takes.", "`error` names the limit."),
     ErrorCode.MEDIA_TYPE_UNSUPPORTED: ErrorEntry(
-        415,
-        "The body is not declared as JSON in UTF-8, or has a Content-Encoding.",
-        "Send `Content-Type: application/json`, and the body unpacked.",
+        415, "The body is packed, or not declared as JSON in UTF-8.", "Send `Content-Type: application/json` alone."
     ),
     ErrorCode.RATE_LIMITED: ErrorEntry(429, "Too many requests of this kind in a second.", _TRY_AGAIN),
     ErrorCode.TOO_MANY_AT_ONCE: ErrorEntry(
@@ -345,9 +343,7 @@ ERRORS: Final[Mapping[ErrorCode, ErrorEntry]] = {
         "Decide without it, or try again; with a longer deadline when it happens often.",
     ),
     ErrorCode.HTTP_VERSION_UNSUPPORTED: ErrorEntry(
-        505,
-        "The request line names another version than HTTP/1.1 or HTTP/1.0; the connection is closed.",
-        "Send HTTP/1.1.",
+        505, "The request names another version of HTTP; the connection is closed.", "Send HTTP/1.1 or HTTP/1.0."
     ),
 }
 """By status; within one in the order of the codes."""

@@ -42,6 +42,7 @@ MAX_QUERY_PARAMETERS: Final = 500  # All lists of a query may be full, with the 
 TENANT: Final = "tenant"
 PRINCIPAL: Final = "clearhold.principal"
 """The key of the principal in the scope, set once the bearer is known."""
+_TOO_MANY: Final = f"At most {MAX_QUERY_PARAMETERS} query parameters are read, each value of a list counted."
 ENCODED: Final = "The request body must be sent as it is: Content-Encoding must not be set."
 MEDIA_TYPE: Final = "The request body must be application/json in UTF-8: send Content-Type: application/json."
 
@@ -245,9 +246,12 @@ def query_pairs(scope: Any) -> list[tuple[str, str]]:
         return []
     try:
         text = raw.decode("utf-8", "replace")
-        return parse_qsl(text, keep_blank_values=True, max_num_fields=MAX_QUERY_PARAMETERS)
+        pairs = parse_qsl(text, keep_blank_values=True, max_num_fields=MAX_QUERY_PARAMETERS)
     except ValueError:
-        raise InvalidRequestError(f"At most {MAX_QUERY_PARAMETERS} query parameters are read.") from None
+        raise InvalidRequestError(_TOO_MANY) from None
+    if sum(value.count(",") for _, value in pairs) > MAX_QUERY_PARAMETERS:
+        raise InvalidRequestError(_TOO_MANY)
+    return pairs
 
 
 def _pairs_of(scope: Any) -> tuple[list[tuple[str, str]], InvalidRequestError | None]:

@@ -167,9 +167,9 @@ def _digest_in(sent: bytes) -> tuple[bytes | None, str]:
         return bytes.fromhex(
             digits[0].decode()
         ), "" if is_alone else f"{TEXT} alone, without a prefix or anything else."
-    if (found := _BASE64.search(sent)) is None:
+    if (in_base64 := _BASE64.search(sent)) is None:
         return None, ""
-    decoded = base64.b64decode(found[1].translate(_OTHER_ALPHABET) + b"==")
+    decoded = base64.b64decode(in_base64[1].translate(_OTHER_ALPHABET) + b"==")
     if _HEX.fullmatch(decoded):
         decoded = bytes.fromhex(decoded.decode())
     return (decoded, f"{TEXT}, and not base64.") if len(decoded) == sha256().digest_size else (None, "")

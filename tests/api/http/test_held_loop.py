@@ -1,4 +1,4 @@
-"""No body holds the event loop: while one caller's is read, the others' requests have their turn."""
+"""No body and no query holds the event loop: while one caller's is read, the others' requests have their turn."""
 
 import gzip
 import http.client
@@ -11,6 +11,7 @@ import msgspec
 import pytest
 
 from clearhold.api.areas import AREAS
+from clearhold.api.http.gate import MAX_QUERY_PARAMETERS
 from clearhold.api.http.operation import OPT, Access, Operation
 from clearhold.api.http.request_schema import MOST_VALUES
 from clearhold.api.ingest.routes import MOST_EVENTS, MOST_LINES
@@ -28,18 +29,37 @@ RATES: Final = {"CLEARHOLD_RATE_LIMITS": "write=1000000,read=1000000,verify=1000
 EVENT: Final = b'{"id":"evnt_1","type":"a.b","created_at":"2026-03-02T14:00:00Z","data":'
 
 
-def routes() -> Iterator[tuple[str, str, Operation]]:
-    """Method, path and operation of every route whose body is read, also of those that take none."""
+def operations() -> Iterator[tuple[str, str, Operation]]:
+    """Method, path and operation of every route."""
     for handler in (each for area in AREAS for each in area.routes):
         operation: Operation | None = handler.opt.get(OPT)
         if operation is not None:
             for path in handler.paths:
                 for method in handler.http_methods:
-                    if operation.reads_body or operation.is_idempotent(method):
-                        yield method, path, operation
+                    yield method, path, operation
 
 
-ROUTES: Final = {operation.id: (method, path, operation) for method, path, operation in routes()}
+ROUTES: Final = {operation.id: (method, path, operation) for method, path, operation in operations()}
+WITH_BODY: Final = [
+    name for name, (method, _, operation) in ROUTES.items() if operation.reads_body or operation.is_idempotent(method)
+]
+"""Those whose body is read, also where they take none."""
+
+QUERY_BYTES: Final = 60_000
+QUERIES: Final[Mapping[str, str]] = {
+    "many names": "&".join(f"n{each:x}=1" for each in range(QUERY_BYTES // 8)),
+    "one name many times": "&".join(["limit=1"] * (QUERY_BYTES // 8)),
+    "an endless list": "programId=" + "," * QUERY_BYTES,
+    "an endless list in escapes": "programId=" + "%2C" * (QUERY_BYTES // 3),
+    "a list as long as is read": "programId=" + "," * MAX_QUERY_PARAMETERS,
+    "lists of words": "&".join(["status=" + "a," * 400, "band=" + "a," * 90]),
+    "names as many as are read": "&".join(f"programIdX{each}=1" for each in range(MAX_QUERY_PARAMETERS)),
+    "escapes": "cursor=" + "%41" * (QUERY_BYTES // 3),
+    "no text": "cursor=" + "%ff" * (QUERY_BYTES // 3),
+    "separators": "&" * QUERY_BYTES,
+    "a long number": "limit=" + "9" * QUERY_BYTES,
+    "a long time": "from=" + "9" * QUERY_BYTES,
+}
 
 HOSTILE: Final[Mapping[str, Callable[[int], bytes]]] = {
     "line ends": lambda size: b"\n" * size,
@@ -146,7 +166,7 @@ class Bystander:
             connection.request(method, path, body, {**JSON, **self.headers(operation, body), **sent_as})
             answer = connection.getresponse()
             content = answer.read()
-            assert answer.status in ANSWERS, content
+            assert answer.status in (ANSWERS if body else ANSWERS_WITHOUT_BODY), content
             connection.request("GET", "/healthz")  # in a later turn
             assert connection.getresponse().read()
         return self.turn.seconds
@@ -154,6 +174,7 @@ class Bystander:
 
 JSON: Final = {"Content-Type": "application/json"}
 ANSWERS: Final = frozenset({200, 400, 413, 415})
+ANSWERS_WITHOUT_BODY: Final = ANSWERS | {302, 404}
 
 
 @pytest.fixture(scope="module")
@@ -165,7 +186,7 @@ def bystander(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bystander]:
         yield Bystander(service, turn)
 
 
-@pytest.mark.parametrize("route", ROUTES)
+@pytest.mark.parametrize("route", WITH_BODY)
 def test_given_hostile_bodies_when_sent_then_none_holds_the_loop(bystander: Bystander, route: str) -> None:
     method, path, operation = ROUTES[route]
     made = {**HOSTILE, **OF_ROUTE.get(route, {})}
@@ -178,6 +199,23 @@ def test_given_hostile_bodies_when_sent_then_none_holds_the_loop(bystander: Byst
     for case, body in bodies.items():
         for _ in range(TRIES):
             readings = bystander.longest_s(method, path, operation, body, SENT_AS.get(case, {})) / reading
+            if readings <= READINGS:
+                break
+        else:
+            held[case] = readings
+
+    assert held == {}
+
+
+@pytest.mark.parametrize("route", ROUTES)
+def test_given_hostile_queries_when_sent_then_none_holds_the_loop(bystander: Bystander, route: str) -> None:
+    method, path, operation = ROUTES[route]
+
+    reading = reading_s()
+    held: dict[str, float] = {}
+    for case, query in QUERIES.items():
+        for _ in range(TRIES):
+            readings = bystander.longest_s(method, f"{path}?{query}", operation, b"", {}) / reading
             if readings <= READINGS:
                 break
         else:
