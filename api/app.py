@@ -246,6 +246,7 @@ def _readiness(stores: Stores, engine: Engine, supervision: Supervision) -> Read
         degraded_work=supervision.degraded,
         forged_entries=forged_entries,
         is_clock_doubtful=lambda: stores.clock.is_doubtful,
+        removed_entries=lambda: stores.control_copy.removed,
     )
 
 

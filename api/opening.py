@@ -98,17 +98,15 @@ def open_stores(
     reading = opened.enter_context(closing(connect_sync(target)))
     seals, hot = data_dir.entry_seals(), connect_async(target)
     reader = LogReader(reading, range(shards), seals=seals)
-    appender = LogAppender(hot, shards=shards, identity=data_dir.identity, seals=seals)
+    numbers = [reader.newest_number(shard) for shard in range(shards)]
+    appender = LogAppender(hot, shards=shards, identity=data_dir.identity, seals=seals, numbers=numbers)
     clock.compare(reader.newest_at())
     box = SecretBox(data_dir.master_key())
     control_copy = ControlCopy(reader, scoring.segments)
     registry = Registry(
         log=appender, read=reader.control_of, copy=control_copy.copy, box=box, clock=clock, new_id=new_id, shards=shards
     )
-    try:
-        registry.tenancy.load(reader.control())
-    except UnsealError as error:
-        raise StartupError(f"{data_dir.master_key_path} does not open the secrets in the log: {error}") from error
+    _load_control(registry, reader, control_copy, data_dir)
     signing_keys = open_signing_keys(data_dir, database, box=box, clock=clock)
     return Stores(
         clock=clock,
@@ -136,6 +134,15 @@ def open_stores(
             base_url=base_url,
         ),
     )
+
+
+def _load_control(registry: Registry, reader: LogReader, control_copy: ControlCopy, data_dir: DataDir) -> None:
+    """Read the control streams, after entries that were removed from them are back."""
+    control_copy.restore_removed()
+    try:
+        registry.tenancy.load(reader.control())
+    except UnsealError as error:
+        raise StartupError(f"{data_dir.master_key_path} does not open the secrets in the log: {error}") from error
 
 
 def wired_record(

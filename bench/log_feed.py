@@ -20,7 +20,8 @@ from hiredis import pack_command
 from bench.stream_events import Traffic
 from clearhold.features.core.log_entry import EntryKind, shard_of
 from clearhold.store.redis_log.connect import connect_sync
-from clearhold.store.redis_log.reader import entry_fields, shard_key
+from clearhold.store.redis_log.fields import entry_fields
+from clearhold.store.redis_log.reader import shard_key
 
 APPEND_AT_ONCE: Final = 500
 PACE_TICK_S: Final = 0.005

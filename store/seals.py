@@ -1,7 +1,9 @@
 """The seals of log entries: they show that Clearhold wrote an entry, and wrote it at this place.
 
-Seal    a nonce of 8 random bytes, and the first 16 bytes of HMAC-SHA256 over nonce, stream, kind, program, time and
-        body as one MessagePack array. The key follows from the master key, by HKDF-SHA256 under a fixed label
+Seal    a nonce of 8 bytes, and the first 16 bytes of HMAC-SHA256 over nonce, stream, kind, program, time and body as
+        one MessagePack array. The key follows from the master key, by HKDF-SHA256 under a fixed label
+Nonce   in a shard a number that grows from entry to entry, so that a repeated entry can be told
+        (``features/core/log_entry.py``); in a control stream random bytes
 Sealed  every entry but bank events, whose signature by the bank is checked before they are appended
 """
 
@@ -34,16 +36,19 @@ class EntrySeals:
     def under(cls, master_key: bytes) -> "EntrySeals":
         return cls(HKDF(SHA256(), 32, salt=None, info=_LABEL).derive(master_key))
 
-    def seal(self, stream: str, kind: str, program_id: str, appended_at: int, body: bytes) -> bytes:
-        """The seal of a new entry; empty for a bank event."""
+    def seal(
+        self, stream: str, kind: str, program_id: str, appended_at: int, body: bytes, *, number: int | None = None
+    ) -> bytes:
+        """The seal of a new entry, empty for a bank event; ``number`` is that of a shard's entry."""
         if kind == EntryKind.BANK:
             return b""
-        return self._sealed(os.urandom(_NONCE_BYTES), (stream, str(kind), program_id, appended_at, body))
+        nonce = os.urandom(_NONCE_BYTES) if number is None else number.to_bytes(_NONCE_BYTES)
+        return self._sealed(nonce, (stream, str(kind), program_id, appended_at, body))
 
     def checked(self, stream: str, entry: LogEntry) -> LogEntry:
-        """The entry, marked as forged, and logged, if it has no seal that fits."""
+        """The entry, marked as forged, and logged, if it has no seal that fits; a bank event without any."""
         if entry.kind == EntryKind.BANK:
-            return entry
+            return msgspec.structs.replace(entry, seal=b"") if entry.seal else entry
         contents = (stream, entry.kind, entry.program_id, entry.appended_at, entry.body)
         if hmac.compare_digest(entry.seal, self._sealed(entry.seal[:_NONCE_BYTES], contents)):
             return entry
@@ -51,6 +56,11 @@ class EntrySeals:
 
     def _sealed(self, nonce: bytes, contents: tuple[str, str, str, int, bytes]) -> bytes:
         return nonce + hmac.digest(self.key, _ENCODE((nonce, *contents)), "sha256")[:_TAG_BYTES]
+
+
+def number_of(entry: LogEntry) -> int:
+    """The number in a shard's seal."""
+    return int.from_bytes(entry.seal[:_NONCE_BYTES])
 
 
 def forged(stream: str, entry: LogEntry) -> LogEntry:

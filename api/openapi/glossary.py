@@ -135,6 +135,7 @@ PROPERTIES: Final[Mapping[str, str]] = {
     "components": "up or down, by component; background and log may be degraded.",
     "degradedWork": "The background work that failed within the last minute of its run; absent when none did.",
     "forgedEntries": "How many entries of the log Clearhold did not write and did not apply; absent without any.",
+    "removedEntries": "How many entries of control streams others removed from Redis; absent without any.",
     "replay": "How far the log is replayed after a start; absent once it is.",
     "simulated": "true on objects of a simulated program, absent on all others.",
     "createdAt": "When it was created.",

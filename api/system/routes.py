@@ -30,6 +30,7 @@ class UnreadyReport(ErrorEnvelope, frozen=True, kw_only=True, rename="camel"):
     replay: Replay | UnsetType = UNSET
     degraded_work: Sequence[str] | UnsetType = UNSET
     forged_entries: int | UnsetType = UNSET
+    removed_entries: int | UnsetType = UNSET
 
 
 _operation: Final = partial(Operation, tag="operations", access=Access.PUBLIC)
@@ -86,6 +87,7 @@ async def get_readiness(
         replay=report.replay,
         degraded_work=report.degraded_work,
         forged_entries=report.forged_entries,
+        removed_entries=report.removed_entries,
     )
     return Response(unready, status_code=503, headers=HEADERS_OF_STATUS[503])
 

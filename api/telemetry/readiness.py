@@ -49,8 +49,8 @@ class Replay(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 class ReadinessReport(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """``components`` maps the name of each component to up, down or degraded. ``replay`` is there only while the log is
-    replayed after a start, ``degraded_work`` only while background work is degraded, and ``forged_entries`` only when
-    the log has any.
+    replayed after a start, ``degraded_work`` only while background work is degraded, and ``forged_entries`` and
+    ``removed_entries`` only when there are any.
     """
 
     status: Annotated[str, about("ready, or unavailable.")]
@@ -58,14 +58,16 @@ class ReadinessReport(msgspec.Struct, frozen=True, kw_only=True, rename="camel")
     replay: Replay | msgspec.UnsetType = msgspec.UNSET
     degraded_work: Sequence[str] | msgspec.UnsetType = msgspec.UNSET
     forged_entries: int | msgspec.UnsetType = msgspec.UNSET
+    removed_entries: int | msgspec.UnsetType = msgspec.UNSET
 
 
 class Readiness:
     """Checks each component; a check that raises counts as down.
 
     ``degraded_work`` names failing background work. The service stays ready meanwhile: it answers requests, and the
-    work restarts by itself. ``forged_entries`` counts the entries of the log that Clearhold did not write: none of them
-    has an effect. The service stays ready also while its clock may be wrong.
+    work restarts by itself. ``forged_entries`` counts the entries of the log that Clearhold did not write, and
+    ``removed_entries`` those that others removed from control streams: neither has an effect. The service stays ready
+    also while its clock may be wrong.
     """
 
     def __init__(
@@ -75,11 +77,13 @@ class Readiness:
         replay: Callable[[], Replay | None] = lambda: None,
         degraded_work: Callable[[], Sequence[str]] = lambda: (),
         forged_entries: Callable[[], int] = lambda: 0,
+        removed_entries: Callable[[], int] = lambda: 0,
         is_clock_doubtful: Callable[[], bool] = lambda: False,
         kept_s: float = KEPT_S,
     ) -> None:
         self._checks, self._replay, self._degraded_work, self._kept_s = checks, replay, degraded_work, kept_s
-        self._forged_entries, self._is_clock_doubtful = forged_entries, is_clock_doubtful
+        self._forged_entries, self._removed_entries = forged_entries, removed_entries
+        self._is_clock_doubtful = is_clock_doubtful
         self._latest: asyncio.Future[ReadinessReport] | None = None
         self._latest_at = 0.0
 
@@ -100,7 +104,8 @@ class Readiness:
         degraded = self._degraded_work()
         forged = 0 if components.get("database") == DOWN else self._forged_entries()
         components[BACKGROUND] = DEGRADED if degraded else UP
-        components[LOG] = DEGRADED if forged else UP
+        removed = self._removed_entries()
+        components[LOG] = DEGRADED if forged or removed else UP
         components[CLOCK] = DEGRADED if self._is_clock_doubtful() else UP
         return ReadinessReport(
             status=status,
@@ -108,6 +113,7 @@ class Readiness:
             replay=self._replay() or msgspec.UNSET,
             degraded_work=degraded or msgspec.UNSET,
             forged_entries=forged or msgspec.UNSET,
+            removed_entries=removed or msgspec.UNSET,
         )
 
 

@@ -47,7 +47,8 @@ class EntryKind(StrEnum):
 class LogEntry(msgspec.Struct, frozen=True, gc=False):
     """An entry as the log hands it to a shard. ``appended_at`` is microseconds, set by the appender.
 
-    ``seal`` shows that Clearhold wrote the entry (``store/seals.py``); one without a fitting seal ``is_forged``.
+    ``seal`` shows that Clearhold wrote the entry (``store/seals.py``); one without a fitting seal ``is_forged``. Bank
+    events have none.
     """
 
     shard: int
@@ -58,6 +59,32 @@ class LogEntry(msgspec.Struct, frozen=True, gc=False):
     body: bytes
     seal: bytes = b""
     is_forged: bool = False
+
+
+_SEAL_NUMBER_BYTES: Final = 8
+
+
+class SealOrder:
+    """Marks repeated entries of a shard as forged, read in the order of the log.
+
+    Seals of a shard begin with a number that grows, so that a copy of an earlier entry, with its seal, has a number
+    that came before.
+    """
+
+    __slots__ = ("newest",)
+
+    def __init__(self, newest: bytes = b"") -> None:
+        self.newest = newest
+
+    def checked(self, entry: LogEntry) -> LogEntry:
+        """The entry, marked as forged if it is a repeated one."""
+        if not entry.seal or entry.is_forged:
+            return entry
+        number = entry.seal[:_SEAL_NUMBER_BYTES]
+        if number <= self.newest:
+            return msgspec.structs.replace(entry, is_forged=True)
+        self.newest = number
+        return entry
 
 
 FORGED: Final = "Its seal is missing, wrong, or that of an earlier entry: Clearhold did not write it."

@@ -16,7 +16,7 @@ from typing import Final
 
 import msgspec
 
-from clearhold.features.core.log_entry import FORGED, Emit, EntryKind, LogEntry, shard_of
+from clearhold.features.core.log_entry import FORGED, Emit, EntryKind, LogEntry, SealOrder, shard_of
 from clearhold.features.shard.appliers import APPLIERS
 from clearhold.features.shard.pipeline import quarantine_row
 from clearhold.features.state.program import ProgramState
@@ -31,6 +31,7 @@ class ShardState:
     def __init__(self, shard: int) -> None:
         self.shard = shard
         self.applied_offset = 0
+        self._seal_order = SealOrder()
         self.programs: dict[str, ProgramState] = {}
         self._in_page: dict[str, ProgramState] = {}  # changed since the last page ended
 
@@ -81,7 +82,7 @@ class ShardState:
         return False
 
     def _apply(self, entry: LogEntry, emit: Emit) -> None:
-        if entry.is_forged:
+        if self._seal_order.checked(entry).is_forged:
             emit(quarantine_row(entry, FORGED))
             return
         applier = APPLIERS.get(entry.kind)
@@ -102,7 +103,7 @@ class ShardState:
     def dump(self) -> Iterator[bytes]:
         """The state as a sequence of encoded parts, each small enough not to block the shard for long."""
         encode = msgspec.msgpack.encode
-        yield encode(("shard", self.shard, self.applied_offset))
+        yield encode(("shard", self.shard, self.applied_offset, self._seal_order.newest))
         for program in self.programs.values():
             for part, dumped in program.dump():
                 yield encode((part, program.id, dumped))
@@ -111,9 +112,10 @@ class ShardState:
     def loaded(cls, parts: Iterator[bytes | memoryview]) -> "ShardState":
         """The state that ``dump`` was called on."""
         decode = msgspec.msgpack.decode
-        _, shard, applied_offset = decode(next(parts))
+        _, shard, applied_offset, newest_seal = decode(next(parts))
         state = cls(shard)
         state.applied_offset = applied_offset
+        state._seal_order = SealOrder(newest_seal)
         for encoded in parts:
             part, program_id, dumped = _PART.decode(encoded)
             state.program(program_id).load_part(part, decode(dumped))

@@ -20,7 +20,7 @@ from prometheus_client.registry import Collector
 
 from clearhold.features.core.entries.commands import ActorRange, BackfillStep, Progress, Rescored, Stage, Subjects
 from clearhold.features.core.errors import UnavailableError
-from clearhold.features.core.log_entry import EntryKind, LogEntry, shard_of
+from clearhold.features.core.log_entry import EntryKind, LogEntry, SealOrder, shard_of
 from clearhold.flows.running.counts import Distribution, counter, gauge, histogram
 from clearhold.store.clock import Clock
 from clearhold.store.lake.log_segments import LogSegments
@@ -77,10 +77,12 @@ class StepLog:
         Entries may move from Redis into segments meanwhile: a page counts only if the segments still end before it.
         """
         shard, reader, after = self.shard_of(program_id), self._open_reader(), 0
+        checked = SealOrder().checked
         while after < upto and not stopping.is_set():
             segments_end = self._segments.shard(shard).last_offset
             if segments_end > after:
-                yield from _of_program(self._segments.shard(shard).read(after, min(segments_end, upto)), program_id)
+                entries = self._segments.shard(shard).read(after, min(segments_end, upto))
+                yield from _of_program(map(checked, entries), program_id)
                 after = segments_end
                 continue
             try:
@@ -93,7 +95,7 @@ class StepLog:
                 continue
             if not page:
                 return
-            yield from _of_program(page, program_id)
+            yield from _of_program(map(checked, page), program_id)
             after = page[-1].offset
 
     def shard_of(self, program_id: str) -> int:
@@ -155,7 +157,7 @@ class BackfillSteps:
         )
 
 
-def _of_program(entries: Iterator[LogEntry] | list[LogEntry], program_id: str) -> Iterator[LogEntry]:
+def _of_program(entries: Iterator[LogEntry], program_id: str) -> Iterator[LogEntry]:
     return (entry for entry in entries if entry.program_id == program_id and not entry.is_forged)
 
 

@@ -26,7 +26,15 @@ from clearhold.store.errors import StartupError
 from clearhold.store.lake.log_segments import LogSegments
 from clearhold.store.lake.segment_files import Gap
 from clearhold.store.record.chain_file import RecordChainRow, append_durably, cut_torn_line
-from clearhold.store.redis_log.reader import IDENTITY, TENANTS, LogReader, log_time_of, shard_key, stream_id_of
+from clearhold.store.redis_log.reader import (
+    IDENTITY,
+    TENANTS,
+    LogReader,
+    control_key,
+    log_time_of,
+    shard_key,
+    stream_id_of,
+)
 from clearhold.store.redis_log.reader import identity_in as identity_in_redis
 from clearhold.store.tables import columns_of
 
@@ -278,7 +286,7 @@ def control_ends(reader: LogReader, segments: LogSegments) -> dict[str, StreamEn
             stream=segments.control(tenant_id).name,
             segments=segments.control(tenant_id).last_offset,
             gaps=segments.control(tenant_id).gaps(),
-            tail=reader.control_tail(tenant_id),
+            tail=reader.end_of(control_key(tenant_id))[0],
         )
         for tenant_id in sorted({*reader.tenants(), *segments.tenants()})
     }

@@ -17,7 +17,7 @@ import msgspec
 
 from clearhold.features.core.canonical import Chain
 from clearhold.features.core.instants import format_instant
-from clearhold.features.core.log_entry import FORGED, EntryKind, LogEntry
+from clearhold.features.core.log_entry import FORGED, EntryKind, LogEntry, SealOrder
 from clearhold.store.data_dir import DataDir
 from clearhold.store.duck.database import committed_offsets, open_to_read
 from clearhold.store.duck.shown_rows import ShownRows
@@ -33,7 +33,7 @@ from clearhold.store.joining.agreement import (
     shard_ends,
 )
 from clearhold.store.keys import SigningKeys
-from clearhold.store.lake.log_segments import LogSegments
+from clearhold.store.lake.log_segments import ControlCopy, LogSegments
 from clearhold.store.lake.segment_files import DamagedSegmentError
 from clearhold.store.record.chain import EMPTY, compare, stored_heads
 from clearhold.store.record.chain_file import ChainFile
@@ -44,6 +44,7 @@ from clearhold.store.redis_log.reader import LogReader, log_time_of, stream_id_o
 
 PAGE_ENTRIES: Final = 5_000
 SHOWN_ROWS: Final = 5
+_REMOVED: Final = "of its entries, which the lake has, were removed from Redis. A start puts them back."
 # ruff: noqa: S608 - statements are built from constants; every value is a parameter
 _COUNTED: Final = ("bank_events", "transfers_latest", "alerts_latest", "dispositions", "preflights", "quarantine")
 _CHECKSUMS: Final = """
@@ -150,15 +151,19 @@ class Inspection:
             )
             if losses.holes:
                 self._say("losses", f"accepted: {sentence_of(losses.holes)}")
-            for tenant_id in control:
-                self._name_forged(self._segments.control(tenant_id).name, reader.control_entries(tenant_id))
+            for tenant_id, each in control.items():
+                self._name_forged(each.stream, reader.control_entries(tenant_id))
+                removed = 0 if each.is_behind else ControlCopy(reader, self._segments).lacking(tenant_id)
+                if removed:
+                    self.report.problems.append(f"{each.stream}: {removed:,} {_REMOVED}")
             lake, tail = _Part(), _Part()
             for shard in range(self._data_dir.shards):
                 on_progress(f"the log of shard {shard}")
-                upto = committed.get(shard, 0)
-                self._hold_against_events(database, shard, upto, lake.counted(self._segments.shard(shard).read(0)))
+                upto, checked = committed.get(shard, 0), SealOrder().checked
+                in_lake = map(checked, self._segments.shard(shard).read(0))
+                self._hold_against_events(database, shard, upto, lake.counted(in_lake))
                 after, end = self._segments.shard(shard).last_offset, reader.tail(shard)
-                in_redis = reader.entries(shard, after, end, page=PAGE_ENTRIES)
+                in_redis = map(checked, reader.entries(shard, after, end, page=PAGE_ENTRIES))
                 self._hold_against_events(database, shard, upto, tail.counted(in_redis))
                 self.report.problems.extend(
                     f"The log segment {path} is not the one that its successor names."
@@ -168,7 +173,7 @@ class Inspection:
             server = client.info("server")
             version = server.get("valkey_version", server["redis_version"])  # Valkey's redis_version is always 7.2.4
             self._say("log", f"{tail} not in the lake, in {self._redis_name} (version {version})")
-            self._say("tenants", f"{len(control):,} control streams, whole in Redis")
+            self._say("tenants", f"{len(control):,} control streams in Redis")
 
     def _hold_against_events(
         self, database: duckdb.DuckDBPyConnection, shard: int, committed: int, entries: Iterator[LogEntry]

@@ -17,7 +17,6 @@ from typing import Final
 import duckdb
 import msgspec
 import structlog
-from redis.client import Pipeline
 
 from clearhold.features.core.entries.commands import EntryResult, LossEntry
 from clearhold.features.core.log_entry import EntryKind, LogEntry, shard_of
@@ -46,12 +45,12 @@ from clearhold.store.lake.log_segments import ControlCopy, LogSegments
 from clearhold.store.record.checkpoints import CheckpointLog
 from clearhold.store.record.signed_trees import NoteError, opened_note
 from clearhold.store.redis_log.connect import connect_sync
+from clearhold.store.redis_log.fields import entry_fields
 from clearhold.store.redis_log.reader import (
     TENANTS,
     TRIMMED,
     LogReader,
     control_key,
-    entry_fields,
     shard_key,
     stream_id_of,
 )
@@ -215,22 +214,22 @@ class Joining:
                     transaction.sadd(TENANTS, tenant_id)
                     fields = entry_fields(each.kind, each.program_id, each.appended_at, each.body, each.seal)
                     transaction.execute_command("XADD", control_key(tenant_id), stream_id_of(each.offset), *fields)
+            reader = LogReader(client, range(self._data_dir.shards), seals=self._seals)
+            numbers = [max(reader.newest_number(shard), ends.known) for shard, ends in enumerate(shards)]
+
+            def add(shard: int, kind: EntryKind, program_id: str, body: bytes, at: str = "*") -> None:
+                key, numbers[shard] = shard_key(shard), numbers[shard] + 1
+                seal = self._seals.seal(key, kind, program_id, now, body, number=numbers[shard])
+                transaction.execute_command("XADD", key, at, *entry_fields(kind, program_id, now, body, seal))
+
             for shard, ends in enumerate(shards):
                 if ends.is_behind:  # A tick behind the last known offset: nothing may be appended before it.
-                    self._add(transaction, shard, EntryKind.TICK, "", now, b"", at=stream_id_of(ends.known + 1))
+                    add(shard, EntryKind.TICK, "", b"", stream_id_of(ends.known + 1))
                 if ends.trimmed > ends.segments:  # The hole is accepted, so a reader goes on behind it.
                     transaction.hdel(TRIMMED, str(shard))
-            reader = LogReader(client, range(self._data_dir.shards), seals=self._seals)
             for program, hole in self._affected(reader, control, holes):
-                shard = shard_of(program.id, self._data_dir.shards)
-                self._add(transaction, shard, EntryKind.LOSS, program.id, now, _loss(program, hole, now))
+                add(shard_of(program.id, self._data_dir.shards), EntryKind.LOSS, program.id, _loss(program, hole, now))
             transaction.execute()
-
-    def _add(
-        self, transaction: Pipeline, shard: int, kind: EntryKind, program_id: str, now: int, body: bytes, at: str = "*"
-    ) -> None:
-        seal = self._seals.seal(shard_key(shard), kind, program_id, now, body)
-        transaction.execute_command("XADD", shard_key(shard), at, *entry_fields(kind, program_id, now, body, seal))
 
     def _affected(
         self, reader: LogReader, control: Mapping[str, StreamEnds], holes: Sequence[Hole]

@@ -14,6 +14,8 @@ from threading import Lock
 from typing import Final
 from urllib.parse import quote, unquote
 
+import structlog
+
 from clearhold.features.core.log_entry import LogEntry
 from clearhold.store.durable_files import make_durable_folder, remove_unfinished
 from clearhold.store.lake.segment_files import SegmentFiles
@@ -21,6 +23,8 @@ from clearhold.store.redis_log.reader import SEQ_BITS, LogReader, control_key, s
 from clearhold.store.seals import EntrySeals
 
 _TENANT: Final = "tenant="
+
+log = structlog.get_logger()
 
 
 class LogSegments:
@@ -159,20 +163,54 @@ def _age_ms(offset: int, newest: int) -> int:
 class ControlCopy:
     """Copies control streams into the lake: each entry once it is in Redis, and missed ones in regular rounds.
 
-    From it tenants, programs, tokens, secrets and keys are restored when Redis is lost. Safe to use from several
-    threads, one of which copies at a time.
+    From it tenants, programs, tokens, secrets and keys are restored when Redis is lost. The lake has one file for each
+    entry, so that their names say which entries Redis must have. Safe to use from several threads, one of which copies
+    at a time.
     """
 
     def __init__(self, reader: LogReader, segments: LogSegments) -> None:
         self._reader, self._segments = reader, segments
         self._copying = Lock()
+        self._lacking: dict[str, int] = {}
+        self._restored = 0
+
+    @property
+    def removed(self) -> int:
+        """The number of entries that were found removed from Redis by this process."""
+        return self._restored + sum(self._lacking.values())
 
     def copy(self, tenant_id: str) -> None:
         """Copy the entries that the tenant's segments lack."""
         with self._copying:
             segments = self._segments.control(tenant_id)
-            segments.write([*self._reader.control_entries(tenant_id, segments.last_offset)])
+            for entry in self._reader.control_entries(tenant_id, segments.last_offset):
+                segments.write([entry])
 
     def copy_all(self) -> None:
-        for tenant_id in self._reader.tenants():
+        """Copy all streams, and notice removed entries."""
+        for tenant_id in sorted({*self._reader.tenants(), *self._segments.tenants()}):
+            lacking = self.lacking(tenant_id)
+            if lacking > self._lacking.get(tenant_id, 0):
+                self._lacking[tenant_id] = lacking
+                log.critical("control_entries_removed", tenant_id=tenant_id, entries=lacking)
             self.copy(tenant_id)
+
+    def lacking(self, tenant_id: str) -> int:
+        """How many entries of a control stream were removed from Redis: those that the lake has, and a last one that
+        was removed before it was copied.
+        """
+        known = [segment.last for segment in self._segments.control(tenant_id).segments]
+        last, length = self._reader.end_of(control_key(tenant_id))
+        newer = self._reader.control_entries(tenant_id, known[-1] if known else 0)
+        known += [entry.offset for entry in newer if entry.offset <= last]
+        if tenant_id not in self._reader.tenants():  # Then no start would read the stream.
+            length = 0
+        return max(0, len(known) - length) + (last > (known[-1] if known else 0))
+
+    def restore_removed(self) -> None:
+        """Put removed entries back into Redis from the lake, before the streams are read at a start."""
+        self.copy_all()
+        for tenant_id in self._lacking:
+            self._reader.rewrite_control(tenant_id, self._segments.control(tenant_id).read(0))
+        self._restored = self.removed
+        self._lacking.clear()

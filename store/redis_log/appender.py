@@ -21,13 +21,13 @@ from clearhold.features.core.log_entry import EntryKind
 from clearhold.store import clock
 from clearhold.store.data_dir import LogIdentity
 from clearhold.store.errors import StartupError
+from clearhold.store.redis_log.fields import entry_fields
 from clearhold.store.redis_log.pipeline import AppendTimes, Pipeline, SameLog, command, first_error
 from clearhold.store.redis_log.reader import (
     SEQ_BITS,
     SEQ_LIMIT,
     TENANTS,
     control_key,
-    entry_fields,
     offset_of,
     shard_key,
 )
@@ -91,7 +91,7 @@ class LogAppender:
     """Belongs to one event loop. It keeps one of the client's connections, which is closed with the client.
 
     Where ``identity`` is given, each new connection must lead to that log, with all that was appended to it. Without
-    ``seals`` entries have no seal.
+    ``seals`` entries have no seal. ``numbers`` are the highest ones of seals so far, by shard.
     """
 
     def __init__(
@@ -101,8 +101,10 @@ class LogAppender:
         shards: int,
         identity: LogIdentity | None = None,
         seals: EntrySeals | None = None,
+        numbers: Sequence[int] = (),
     ) -> None:
         self.identity, self._seals = identity, seals
+        self._numbers = list(numbers) or [0] * shards
         self._same_log = None if identity is None else SameLog(identity)
         self._pool = client.connection_pool
         self._last = [0] * shards
@@ -170,7 +172,7 @@ class LogAppender:
         commands = [
             command("MULTI"),
             command("SADD", TENANTS, tenant_id),
-            self._packed(control_key(tenant_id), "*", kind, "", appended_at, body),
+            self._packed(control_key(tenant_id), "*", (kind, "", appended_at, body)),
             *(self._to_shard(each.shard, each.kind, each.program_id, appended_at, each.body) for each in to_programs),
             command("EXEC"),
         ]
@@ -195,11 +197,14 @@ class LogAppender:
         return max(under_way, self._times.expected_s(now=now))
 
     def _to_shard(self, shard: int, kind: str, program_id: str, appended_at: int, body: bytes) -> bytes:
-        return self._packed(self._keys[shard], self._next_id(shard), kind, program_id, appended_at, body)
+        number = self._numbers[shard] = self._numbers[shard] + 1
+        return self._packed(self._keys[shard], self._next_id(shard), (kind, program_id, appended_at, body), number)
 
-    def _packed(self, key: str, stream_id: str, kind: str, program_id: str, appended_at: int, body: bytes) -> bytes:
-        seal = b"" if self._seals is None else self._seals.seal(key, kind, program_id, appended_at, body)
-        return command("XADD", key, stream_id, *entry_fields(kind, program_id, appended_at, body, seal))
+    def _packed(
+        self, key: str, stream_id: str, contents: tuple[str, str, int, bytes], number: int | None = None
+    ) -> bytes:
+        seal = b"" if self._seals is None else self._seals.seal(key, *contents, number=number)
+        return command("XADD", key, stream_id, *entry_fields(*contents, seal))
 
     def _note(self, shard: int, offset: int) -> None:
         self._last[shard] = max(self._last[shard], offset)

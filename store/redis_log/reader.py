@@ -8,7 +8,7 @@ Errors  the built-in ``ConnectionError`` while Redis is down, still starting, or
 """
 
 import asyncio
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 import msgspec
@@ -19,33 +19,16 @@ from redis.exceptions import TimeoutError as RedisTimeoutError
 
 from clearhold.features.core.log_entry import EntryKind, LogEntry
 from clearhold.store.data_dir import LogIdentity
-from clearhold.store.seals import EntrySeals, forged
+from clearhold.store.redis_log.fields import entry_fields, read_entry
+from clearhold.store.seals import EntrySeals, forged, number_of
 
 IDENTITY: Final = "log:identity"
 TENANTS: Final = "log:tenants"
 TRIMMED: Final = "log:trimmed"
 """A hash: the offset up to which each shard was trimmed, where its entries in Redis begin."""
 
-_KIND, _PROGRAM, _APPENDED_AT, _BODY, _SEAL = b"k", b"p", b"t", b"b", b"s"
-_USUAL_ORDER: Final = [_KIND, _PROGRAM, _APPENDED_AT, _BODY]
 _BANK: Final = EntryKind.BANK.value
 NO_SHARD: Final = -1  # of the entries of control streams
-
-
-def entry_fields(
-    kind: str, program_id: str, appended_at: int, body: bytes, seal: bytes = b""
-) -> tuple[bytes | str | int, ...]:
-    """The names and values of an entry's fields, alternating."""
-    fields = (_KIND, str(kind), _PROGRAM, program_id, _APPENDED_AT, appended_at, _BODY, body)
-    return (*fields, _SEAL, seal) if seal else fields
-
-
-def read_fields(pairs: list[bytes]) -> tuple[bytes, bytes, bytes, bytes, bytes]:
-    """Kind, program, instant, body and seal out of alternating names and values, in any order."""
-    if pairs[::2] == _USUAL_ORDER:
-        return pairs[1], pairs[3], pairs[5], pairs[7], b""
-    fields = dict(zip(pairs[::2], pairs[1::2], strict=True))
-    return fields[_KIND], fields.get(_PROGRAM, b""), fields[_APPENDED_AT], fields[_BODY], fields.get(_SEAL, b"")
 
 
 def shard_key(shard: int) -> str:
@@ -64,7 +47,6 @@ def control_key(tenant_id: str) -> str:
 SEQ_BITS: Final = 20
 SEQ_LIMIT: Final = 1 << SEQ_BITS
 _MS_LIMIT: Final = 1 << (63 - SEQ_BITS)
-_US_LIMIT: Final = _MS_LIMIT * 1_000
 
 
 def offset_of(stream_id: bytes | str) -> int:
@@ -131,6 +113,7 @@ MAX_BLOCK_MS: Final = 2_000
 """Well below the socket's timeout, so that an idle log does not look dead."""
 
 _CONTROL_PAGE: Final = 500
+_SEAL_PAGE: Final = 200
 
 
 def identity_in(client: redis.Redis) -> LogIdentity | None:
@@ -161,7 +144,8 @@ class LogReader:
         self.forged_control: set[tuple[str, int]] = set()
         """Tenant and offset of the forged entries that were read in control streams."""
         self._redis = redis.Redis(connection_pool=client.connection_pool)
-        self._redis.set_response_callback("XRANGE", _as_it_came)  # its parsing costs more than all later steps
+        for command in ("XRANGE", "XREVRANGE"):  # Unparsed: the parsing costs more than all later steps.
+            self._redis.set_response_callback(command, _as_it_came)
         self._shard_of_key = {shard_key(shard).encode(): shard for shard in shards}
 
     def read(self, after: Mapping[int, int], *, count: int, block_ms: int) -> list[tuple[int, list[LogEntry]]]:
@@ -203,7 +187,7 @@ class LogReader:
 
     def tail(self, shard: int) -> int:
         """The offset of the newest entry ever appended, even if it was trimmed; 0 without any."""
-        return self._last_generated(shard_key(shard))
+        return self.end_of(shard_key(shard))[0]
 
     def newest_at(self) -> int:
         """When the newest entry of these shards was appended, by the service's clock; by Redis's when all entries were
@@ -215,14 +199,25 @@ class LogReader:
             return max(entry.appended_at for entry in newest)
         return max(map(log_time_of, tails.values()), default=0)
 
-    def _last_generated(self, key: str) -> int:
+    def end_of(self, key: str) -> tuple[int, int]:
+        """The offset of the newest entry ever appended to a stream, and the number of entries that are here."""
         try:
             about = self._execute("XINFO STREAM", key)
         except redis.ResponseError as error:
             if "no such key" in str(error):
-                return 0
+                return 0, 0
             raise
-        return offset_of(about["last-generated-id"])
+        return offset_of(about["last-generated-id"]), int(about["length"])
+
+    def newest_number(self, shard: int) -> int:
+        """The highest number that a seal of the shard may have: that of its newest seal here, and at least its tail."""
+        key, before = shard_key(shard), "+"
+        while page := self._execute("XREVRANGE", key, before, "-", "COUNT", _SEAL_PAGE):
+            for entry in (self._entry(shard, key, *each) for each in page):
+                if entry.seal and not entry.is_forged:
+                    return max(number_of(entry), self.tail(shard))
+            before = f"({page[-1][0].decode()}"
+        return self.tail(shard)
 
     def trim(self, shard: int, upto: int) -> int:
         """Drop the entries with offset <= ``upto``; returns how many were dropped."""
@@ -246,9 +241,15 @@ class LogReader:
         """The ids of all tenants."""
         return sorted(tenant.decode() for tenant in self._execute("SMEMBERS", TENANTS))
 
-    def control_tail(self, tenant_id: str) -> int:
-        """The offset of the newest entry of a control stream, 0 without any."""
-        return self._last_generated(control_key(tenant_id))
+    def rewrite_control(self, tenant_id: str, entries: Iterable[LogEntry]) -> None:
+        """Replace a control stream, of a stopped service."""
+        with self._redis.pipeline(transaction=True) as transaction:
+            transaction.delete(control_key(tenant_id))
+            transaction.sadd(TENANTS, tenant_id)
+            for entry in entries:
+                fields = entry_fields(entry.kind, entry.program_id, entry.appended_at, entry.body, entry.seal)
+                transaction.execute_command("XADD", control_key(tenant_id), stream_id_of(entry.offset), *fields)
+            transaction.execute()
 
     def control_of(self, tenant_id: str, after_offset: int = 0) -> Iterator[tuple[str, int, str, int, bytes]]:
         """As ``control``, of one tenant's stream, after an offset."""
@@ -265,7 +266,10 @@ class LogReader:
             page = self._execute("XRANGE", key, after, "+", "COUNT", _CONTROL_PAGE)
             for stream_id, pairs in page:
                 entry = self._entry(NO_SHARD, key, stream_id, pairs)
-                if entry.seal and self._offset_of_seal.setdefault(entry.seal, entry.offset) != entry.offset:
+                first = self._offset_of_seal.get(entry.seal, entry.offset)
+                if entry.seal:  # The lowest offset counts, in whatever order the entries are read.
+                    self._offset_of_seal[entry.seal] = min(first, entry.offset)
+                if first < entry.offset:
                     entry = forged(key, entry)
                 if entry.is_forged:
                     self.forged_control.add((tenant_id, entry.offset))
@@ -276,16 +280,12 @@ class LogReader:
 
     def _entry(self, shard: int, stream: str, stream_id: bytes, pairs: list[bytes]) -> LogEntry:
         offset = offset_of(stream_id)
-        try:
-            kind, program_id, appended_at, body, seal = read_fields(pairs)
-            entry: LogEntry | None = LogEntry(
-                shard, offset, kind.decode(), program_id.decode(), int(appended_at), body, seal
-            )
-        except (KeyError, ValueError):
-            entry = None
-        if entry is None or not 0 <= entry.appended_at < _US_LIMIT:
+        entry = read_entry(shard, offset, pairs)
+        if entry is None:
             return forged(stream, LogEntry(shard, offset, "unreadable", "", log_time_of(offset), b" ".join(pairs)))
-        return entry if entry.kind == _BANK or self._seals is None else self._seals.checked(stream, entry)
+        if self._seals is None or not (entry.seal or entry.kind != _BANK):
+            return entry
+        return self._seals.checked(stream, entry)
 
     def _both(
         self, first: tuple[str | int | bytes, ...], second: tuple[str | int, ...], seconds: float

@@ -7,7 +7,7 @@ import pytest
 from structlog.testing import capture_logs
 
 from clearhold.features.core.log_entry import EntryKind, LogEntry
-from clearhold.store.seals import EntrySeals
+from clearhold.store.seals import EntrySeals, number_of
 from tests.support.duck_rows import AT
 
 SEALS = EntrySeals.under(bytes(range(32)))
@@ -63,3 +63,13 @@ def test_given_a_bank_event_then_it_has_no_seal_and_needs_none() -> None:
 
     assert SEALS.seal("log:3", EntryKind.BANK, "prg_1", AT, b"{}") == b""
     assert SEALS.checked("log:3", event) is event
+    assert SEALS.checked("log:3", msgspec.structs.replace(event, seal=b"\xff" * 24)) == event
+
+
+def test_given_a_shards_entry_then_its_seal_begins_with_its_number() -> None:
+    seal = SEALS.seal("log:3", *CONTENTS, number=2**40 + 7)
+    entry = an_entry(seal=seal)
+
+    assert SEALS.checked("log:3", entry) is entry
+    assert number_of(entry) == 2**40 + 7
+    assert SEALS.checked("log:3", an_entry(seal=(2**40 + 8).to_bytes(8) + seal[8:])).is_forged

@@ -39,7 +39,7 @@ def test_given_a_component_that_is_down_when_asked_then_readyz_names_it_at_503(a
     assert unavailable.status_code == 503
     assert unavailable.json() == {
         "status": "unavailable",
-        "components": {"database": "up", "redis": "down", "flow": "up", "background": "up", "log": "up"},
+        "components": {"database": "up", "redis": "down", "flow": "up", "background": "up", "clock": "up", "log": "up"},
         "error": "Not ready: redis down.",
         "code": "unavailable",
         "requestId": unavailable.headers["x-request-id"],

@@ -14,7 +14,7 @@ from clearhold.store.control.entries import ControlKind
 from clearhold.store.lake.log_segments import ControlCopy, LogSegments, Segmenter
 from clearhold.store.redis_log.appender import LogAppender, ToProgram
 from clearhold.store.redis_log.connect import EmbeddedRedis, connect_async
-from clearhold.store.redis_log.reader import LogReader, control_key, offset_of, shard_key
+from clearhold.store.redis_log.reader import LogReader, control_key, offset_of, shard_key, stream_id_of
 from clearhold.store.seals import EntrySeals
 from tests.support.clock import T0
 
@@ -122,6 +122,78 @@ async def test_given_an_entry_that_cannot_be_read_when_read_then_it_is_forged_an
 
     assert [(entry.kind, entry.is_forged) for entry in entries] == [("unreadable", True), ("tick", False)]
     assert list(segments.shard(SHARD).read(0)) == entries
+
+
+def applied(state: ShardState, entries: list[LogEntry]) -> list[tuple[str, int]]:
+    """Kind and offset of the entries that were quarantined as forged."""
+    rows = list[Any]()
+    for entry in entries:
+        if entry.offset > state.applied_offset:
+            state.apply(entry, rows.append)
+    return [(row.kind, row.offset) for row in rows if isinstance(row, QuarantineRow) and row.error == FORGED]
+
+
+@pytest.mark.parametrize("kind", SEALED)
+async def test_given_a_genuine_entry_of_each_kind_when_repeated_then_only_the_copy_is_forged_also_after_a_reload(
+    appender: LogAppender, log_redis: Redis, kind: EntryKind
+) -> None:
+    await appender.append(SHARD, kind, "prg_1", T0, b"{}")
+    (fields,) = fields_of(log_redis, shard_key(SHARD))
+    at_once = add(log_redis, shard_key(SHARD), fields)
+    await appender.append(SHARD, kind, "prg_1", T0, b"{}")  # equal, and ours
+    later = add(log_redis, shard_key(SHARD), fields)
+    state = ShardState(SHARD)
+
+    assert applied(state, in_shard(log_redis)) == [(kind, at_once), (kind, later)]
+    reloaded = ShardState.loaded(iter(list(state.dump())))
+    after_reload = add(log_redis, shard_key(SHARD), fields)
+    await appender.append(SHARD, kind, "prg_1", T0, b"{}")
+    assert applied(reloaded, in_shard(log_redis)) == [(kind, after_reload)]
+
+
+async def test_given_an_entry_that_was_moved_behind_later_ones_when_applied_then_it_is_forged(
+    appender: LogAppender, log_redis: Redis
+) -> None:
+    moved = await appender.append(SHARD, EntryKind.LABEL, "prg_1", T0, b"{}")
+    await appender.append(SHARD, EntryKind.PROGRAM, "prg_2", T0, b"{}")
+    fields, _ = fields_of(log_redis, shard_key(SHARD))
+    log_redis.xdel(shard_key(SHARD), stream_id_of(moved))
+    again = add(log_redis, shard_key(SHARD), fields)
+
+    assert applied(ShardState(SHARD), in_shard(log_redis)) == [("label", again)]
+
+
+async def test_given_a_bank_event_with_a_seal_when_applied_then_entries_after_it_are_still_ours(
+    appender: LogAppender, log_redis: Redis, tmp_path: Path
+) -> None:
+    fields = {"k": "bank", "p": "prg_1", "t": T0, "b": b"{}", "s": b"\xff" * 24}
+    add(log_redis, shard_key(SHARD), fields)
+    await appender.append(SHARD, EntryKind.TICK, "", T0, b"")
+    segments = LogSegments(tmp_path, seals=SEALS)
+    Segmenter(LogReader(log_redis, [SHARD]), segments, linger_ms=0).run_once(SHARD, in_shard(log_redis)[-1].offset, 0)
+
+    for entries in (in_shard(log_redis), list(segments.shard(SHARD).read(0))):
+        assert applied(ShardState(SHARD), entries) == []
+
+
+@pytest.mark.parametrize("ahead", [0, 5, 2**62 - 2**30])
+async def test_given_a_later_process_when_it_appends_then_its_entries_are_ours_also_while_the_clock_is_behind(
+    redis_server: EmbeddedRedis, log_redis: Redis, ahead: int
+) -> None:
+    """``ahead``: entries that were never confirmed have used up numbers, so these are above the offsets."""
+    async with connect_async(redis_server.socket_path) as client:
+        log_redis.xadd(shard_key(SHARD), {"k": "bank", "p": "", "t": T0, "b": b""}, id=stream_id_of(2**61))
+        reader, numbers = LogReader(log_redis, [SHARD], seals=SEALS), [2**61 + ahead] * 4
+        await LogAppender(client, shards=4, seals=SEALS, numbers=numbers).append(SHARD, EntryKind.TICK, "", T0, b"")
+        for kind in ("bank", "decision"):
+            add(log_redis, shard_key(SHARD), {"k": kind, "p": "prg_1", "t": T0, "b": b"{}"})
+
+        numbers = [reader.newest_number(shard) for shard in range(4)]
+        await LogAppender(client, shards=4, seals=SEALS, numbers=numbers).append(SHARD, EntryKind.TICK, "", T0, b"")
+
+        (forged,) = applied(ShardState(SHARD), in_shard(log_redis))
+        assert forged[0] == "decision"
+        assert [numbers[0], numbers[SHARD]] == [0, max(2**61 + ahead + 1, 2**61 + 3)]
 
 
 async def test_given_forged_entries_when_moved_into_segments_then_they_are_forged_there_too(
