@@ -88,7 +88,10 @@ def test_given_a_log_that_cannot_be_written_then_the_service_goes_on_and_counts_
         used.assert_kept()
         fault.unlink()
         eventually(
-            lambda: used.answer("GET", "/api/alerts") and any("log_lines_lost" in each for each in service.log_lines)
+            lambda: (
+                used.answer("GET", "/api/alerts").is_success
+                and any("log_lines_lost" in each for each in service.log_lines)
+            )
         )
 
     assert (decided.status_code, checkpoint.status_code) == (201, 200)
