@@ -9,27 +9,32 @@ Errors  none
 """
 
 from array import array
-from bisect import bisect_left, bisect_right
+from bisect import bisect_left, bisect_right, insort
 from collections import Counter
 from collections.abc import Iterable
 from typing import Any, Final
 
 import msgspec
-import numpy as np
 
 from clearhold.features.core.instants import DAY_US, DAYS_7
-from clearhold.features.windows.recency import EdgeLookups, Recency, median_of, start_of, usual_of_few, usual_weeks
+from clearhold.features.windows.edge_places import OTHER, Previous, newest_place, place_of
+from clearhold.features.windows.edges_then import Edge, EdgesThen, Note
+from clearhold.features.windows.recency import (
+    EdgeLookups,
+    Recency,
+    median_of,
+    start_of,
+    usual_of_few,
+    usual_weeks,
+    week_of,
+)
 from clearhold.features.windows.series import ALWAYS, NONE_NEAR, EventTimes, Near
 
 EDGES_A_NODE: Final = 64
-LATER_EDGES: Final = 16
 KEPT_WEEKS_FROM: Final = 512
 FEW_EDGES: Final = 16
 MARGIN_US: Final = DAY_US
 NOBODY: Final = -1
-
-Note = tuple[int, int, int, int, int]  # known at, instant, row, other side, +1 or -1
-Edge = tuple[int, int, int]  # instant, row, other side
 
 
 class Edges(EventTimes):
@@ -62,19 +67,18 @@ class Edges(EventTimes):
 
     def add_edge(self, at: int, row: int, other: int, *, known_at: int | None = None) -> None:
         times, ends = self.times, self._ends
-        if not times or at > times[-1]:
+        index = len(times)
+        if not index or at > times[-1]:
             times.append(at)
             ends.append(row)
             ends.append(other)
         else:
-            index = bisect_right(times, at)
-            while index and times[index - 1] == at and ends[2 * index - 2] > row:
-                index -= 1
+            index = place_of(times, ends, at, row)
             times.insert(index, at)
             ends.insert(2 * index, row)
             ends.insert(2 * index + 1, other)
         if self._derived is not None:
-            self._derived.add(at, other)
+            self._derived.add(times, ends, index)
         if known_at is not None:
             self._note(known_at, at, row, other, 1)
 
@@ -86,7 +90,7 @@ class Edges(EventTimes):
         other = self._ends[2 * index + 1]
         del self.times[index], self._ends[2 * index : 2 * index + 2]
         if self._derived is not None:
-            self._derived.remove(at, other)
+            self._derived.remove(self.times, self._ends, index, at=at, other=other)
         self._note(known_at, at, row, other, -1)
 
     def absorb(self, other: EventTimes) -> None:
@@ -120,7 +124,7 @@ class Edges(EventTimes):
             assert index is not None
             self._ends[2 * index + 1] = new
         if self._notes is not None:
-            self._notes = [(*note[:3], new if note[3] == old else note[3], note[4]) for note in self._notes]
+            self._notes = sorted((*note[:3], new if note[3] == old else note[3], note[4]) for note in self._notes)
 
     def newest_places(self, after: int, upto: int, most: int) -> tuple["array[int]", "array[int]"]:
         """Instants and rows of the newest edges in (after, upto] as of today, oldest first."""
@@ -130,17 +134,14 @@ class Edges(EventTimes):
 
     def place_of(self, at: int, row: int) -> int | None:
         """The index of the transfer's edge at that instant; None without one."""
-        index = bisect_left(self.times, at)
-        while index < len(self.times) and self.times[index] == at:
-            if self._ends[2 * index] == row:
-                return index
-            index += 1
-        return None
+        index = place_of(self.times, self._ends, at, row)
+        is_there = index < len(self.times) and self.times[index] == at and self._ends[2 * index] == row
+        return index if is_there else None
 
     def near(self, after: int, upto: int, *, but: int, as_of: int, most: int = EDGES_A_NODE) -> Near:
         """The newest ``most`` edges in (after, upto], as known at ``as_of`` and without the transfer ``but``."""
         if self.revised_at > as_of:
-            return _near(self.edges_between(after, upto, but=but, as_of=as_of)[-most:])
+            return _near(self._then(after, upto, but, as_of).newest(most))
         times, ends = self.times, self._ends
         last = len(times)
         if last and times[-1] > upto:
@@ -168,15 +169,15 @@ class Edges(EventTimes):
         times = self.times
         last = len(times)
         if but != NOBODY or self.revised_at > upto:
-            return self._distinct_then(spans, upto, but, also)
+            return self._then(upto - spans[-1], upto, but, upto).distinct(spans, also)
         if last and times[-1] > upto:
             last = bisect_right(times, upto)
-            if len(times) - last > LATER_EDGES:
-                return self._distinct_then(spans, upto, but, also)
         if last > EDGES_A_NODE and times[last - EDGES_A_NODE - 1] > upto - spans[-1]:
+            if last < len(times):
+                return self._distinct_of_late(spans, upto, last, also)
             return self._distinct_of_many(spans, upto, also)
-        if self._derived is not None:
-            self._derived.recency = None
+        if self._derived is not None and last == len(times):
+            self._derived.recency = self._derived.previous = None
         nodes: set[int] = set() if also is None else {also}
         least = max(0, last - EDGES_A_NODE)
         counts = []
@@ -207,78 +208,73 @@ class Edges(EventTimes):
         if last - first <= FEW_EDGES:
             return usual_of_few(self.times[first:last], self._ends[2 * first + 1 : 2 * last : 2], len(weeks))
         derived = self._derived = self._derived or EdgeLookups()
-        kept = derived.week_counts or {}
-        counts = self._parties_of(weeks, kept)
-        derived.usual, derived.usual_since = median_of(counts.values()), since
-        if len(self.times) >= KEPT_WEEKS_FROM:
-            later = {each: count for each, count in kept.items() if each >= weeks.stop}
-            derived.week_counts = counts | later
+        derived.usual, derived.usual_since = median_of(self._parties_of(weeks).values()), since
         return derived.usual
 
     def firsts_of(self, others: "set[int]", at: int, *, but: int) -> dict[int, int]:
         """The first instants of the edges to those nodes, as known at ``at``."""
-        if self.revised_at > at:
-            then = reversed(self.edges_between(ALWAYS, at, but=but))
-            return {other: instant for instant, _, other in then if other in others}
         derived = self._derived = self._derived or EdgeLookups()
         firsts = derived.firsts
         if firsts is None:
             firsts = derived.firsts = dict(zip(reversed(self.others), reversed(self.times), strict=True))
-        return {other: firsts[other] for other in others if other in firsts}
+        known = {other: firsts[other] for other in others if other in firsts}
+        return self._then(ALWAYS, at, but, at).firsts(others, known) if self.revised_at > at else known
 
     def edges_between(self, after: int, upto: int, *, but: int, as_of: int | None = None) -> list[Edge]:
         """All edges in (after, upto] without the transfer ``but``, oldest first, as known at ``as_of`` or ``upto``."""
-        then = upto if as_of is None else as_of
-        first, last = bisect_right(self.times, after), bisect_right(self.times, upto)
-        ends = self._ends[2 * first : 2 * last]
-        edges = [edge for edge in zip(self.times[first:last], ends[::2], ends[1::2], strict=True) if edge[1] != but]
-        if self.revised_at <= then:
-            return edges
-        revised = set(edges)
-        for known_at, at, row, other, change in reversed(self._notes or ()):
-            if known_at > then and after < at <= upto and row != but:
-                (revised.discard if change > 0 else revised.add)((at, row, other))
-        return sorted(revised)
+        then = self._then(after, upto, but, upto if as_of is None else as_of)
+        return then.newest(len(self.times) + len(then.removed))
+
+    def _then(self, after: int, upto: int, but: int, then: int) -> EdgesThen:
+        return EdgesThen(self.times, self._ends, self._notes, after=after, upto=upto, but=but, then=then)
 
     def _distinct_of_many(self, spans: tuple[int, ...], upto: int, also: int | None) -> list[int]:
-        """From the index; edges after ``upto``, the few that arrived out of order, are subtracted."""
-        since, times, ends = upto - spans[-1], self.times, self._ends
+        """From the newest instant of each other side; no edge is after ``upto``."""
+        since, times = upto - spans[-1], self.times
         derived = self._derived = self._derived or EdgeLookups()
         recency = derived.recency
         if recency is None:
             first = bisect_right(times, since - MARGIN_US)
-            edges = zip(times[first:], ends[2 * first + 1 :: 2], strict=True)
+            edges = zip(times[first:], self._ends[2 * first + 1 :: 2], strict=True)
             recency = derived.recency = Recency(edges, since=since - MARGIN_US)
         elif recency.since > since:
-            return self._distinct_then(spans, upto, NOBODY, also)
+            return self._then(since, upto, NOBODY, upto).distinct(spans, also)
         recency.prune(since - MARGIN_US)
-        last = bisect_right(times, upto)
-        later = set(ends[2 * last + 1 :: 2])
-        newest = None if also is None else recency.newest(also)
-        counts = []
-        for span in spans:
-            count, is_counted = recency.count(upto - span), newest is not None and newest > upto - span
-            if later:
-                others = np.frombuffer(ends, dtype=np.int32)[1::2]
-                near = others[bisect_right(times, upto - span, 0, last) : last]
-                count -= sum(1 for other in later if other not in near)
-                is_counted = is_counted and (also not in later or also in near)
-            counts.append(count + (also is not None and not is_counted))
-        return counts
+        if derived.previous is not None:
+            derived.previous.prune(times, since - MARGIN_US)
+        newest = ALWAYS if also is None else recency.newest(also) or ALWAYS
+        return [recency.count(upto - span) + (also is not None and newest <= upto - span) for span in spans]
 
-    def _distinct_then(self, spans: tuple[int, ...], upto: int, but: int, also: int | None) -> list[int]:
-        """From all edges of the longest span."""
-        edges = self.edges_between(upto - spans[-1], upto, but=but)
-        return [len({other for at, _, other in edges if at > upto - span} | {also}) - (also is None) for span in spans]
+    def _distinct_of_late(self, spans: tuple[int, ...], upto: int, last: int, also: int | None) -> list[int]:
+        """From the instant of each edge's previous one, of the edges of the newest window."""
+        since, times, ends = upto - spans[-1], self.times, self._ends
+        derived = self._derived = self._derived or EdgeLookups()
+        covered = times[-1] - spans[-1] - MARGIN_US
+        previous = derived.previous = derived.previous or Previous(times, ends, since=covered)
+        previous.prune(times, covered)
+        if previous.since > since:
+            return self._then(since, upto, NOBODY, upto).distinct(spans, also)
+        counts = [previous.count(times, upto - span, upto) for span in spans]
+        if also is None:
+            return counts
+        place = newest_place(ends, OTHER, also, bisect_right(times, since), last)
+        newest = ALWAYS if place is None else times[place]
+        return [count + (newest <= upto - span) for span, count in zip(spans, counts, strict=True)]
 
-    def _parties_of(self, weeks: range, kept: dict[int, int]) -> dict[int, int]:
-        """The number of different nodes in each of these weeks; ``kept`` has some of them."""
+    def _parties_of(self, weeks: range) -> dict[int, int]:
+        """The number of different nodes in each of these weeks; a busy node keeps them."""
         times, ends, upto, counts = self.times, self._ends, start_of(weeks.start), dict[int, int]()
+        kept = counts
+        if len(times) >= KEPT_WEEKS_FROM:
+            derived = self._derived = self._derived or EdgeLookups()
+            kept = derived.week_counts = derived.week_counts or {}
         last = bisect_left(times, upto)
         for week in weeks:
             first, upto = last, upto + DAYS_7
             last = bisect_left(times, upto, first)
-            counts[week] = kept[week] if week in kept else len(set(ends[2 * first + 1 : 2 * last : 2]))
+            if week not in kept:
+                kept[week] = len(set(ends[2 * first + 1 : 2 * last : 2]))
+            counts[week] = kept[week]
         return counts
 
     def _usual_week_then(self, at: int) -> int | None:
@@ -286,13 +282,17 @@ class Edges(EventTimes):
         if first is None:
             return None
         weeks = usual_weeks(first, at)
-        then = _near(self.edges_between(start_of(weeks.start) - 1, start_of(weeks.stop) - 1, but=NOBODY, as_of=at))
-        return usual_of_few(then.times, then.others, len(weeks))
+        changes = self._then(start_of(weeks.start) - 1, start_of(weeks.stop) - 1, NOBODY, at)
+        counts = self._parties_of(weeks)
+        for week in {week_of(edge[0]) for edge in changes.entered | changes.removed}:
+            within = self._then(start_of(week) - 1, start_of(week + 1) - 1, NOBODY, at)
+            [counts[week]] = within.distinct((DAYS_7,), None)
+        return median_of(counts.values())
 
     def _note(self, known_at: int, at: int, row: int, other: int, change: int) -> None:
         if self._notes is None:
             self._notes = []
-        self._notes.append((known_at, at, row, other, change))
+        insort(self._notes, (known_at, at, row, other, change))
         self.revise(known_at, at, change, 0)
 
     def dump(self) -> tuple[Any, ...]:
@@ -302,7 +302,7 @@ class Edges(EventTimes):
         EventTimes.load(self, dumped)
         self._ends.frombytes(dumped[3])
         if dumped[4]:
-            self._notes = [(note[0], note[1], note[2], note[3], note[4]) for note in dumped[4]]
+            self._notes = sorted((note[0], note[1], note[2], note[3], note[4]) for note in dumped[4])
 
 
 def _near(edges: list[Edge]) -> Near:

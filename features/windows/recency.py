@@ -14,6 +14,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from clearhold.features.core.instants import DAY_US, DAYS_7
+from clearhold.features.windows.edge_places import OTHER, Previous, newest_place, oldest_place
 from clearhold.features.windows.series import ALWAYS
 
 _LEAST_PRUNED: Final = 64
@@ -60,6 +61,13 @@ class Recency:
             instants.append(at)
         else:
             insort(instants, at)
+
+    def remove(self, at: int, other: int, before: int | None) -> None:
+        """The newest edge of a side went; ``before`` is the instant of the one before it, after ``since``."""
+        del self._instants[bisect_left(self._instants, at)], self._newest[other]
+        if before is not None:
+            self._newest[other] = before
+            insort(self._instants, before)
 
     def prune(self, since: int) -> None:
         """Forget the sides at or before ``since``, when that is worth the work."""
@@ -127,34 +135,50 @@ def usual_of_few(times: "array[int]", parties: "array[int]", weeks: int) -> int 
 
 
 class EdgeLookups:
-    __slots__ = ("firsts", "recency", "usual", "usual_since", "week_counts")
+    __slots__ = ("firsts", "previous", "recency", "usual", "usual_since", "week_counts")
 
     def __init__(self) -> None:
         self.recency: Recency | None = None
+        self.previous: Previous | None = None  # since the first transfer of a busy node that was late
         self.firsts: dict[int, int] | None = None  # of each other side the first instant
         self.usual: int | None = None  # of the week that begins at ``usual_since``
         self.usual_since = ALWAYS
         self.week_counts: dict[int, int] | None = None  # distinct parties of the completed weeks of a busy node
 
-    def add(self, at: int, other: int) -> None:
-        """An edge came."""
+    def add(self, times: "array[int]", ends: "array[int]", index: int) -> None:
+        """An edge came, at that index of the columns."""
+        at, other = times[index], ends[2 * index + 1]
+        if self.previous is not None:
+            self.previous.add(times, ends, index)
         if self.recency is not None:
             self.recency.add(at, other)
         if self.firsts is not None and at < self.firsts.get(other, at + 1):
             self.firsts[other] = at
-        self._forget_week(at)
+        self._count_week(times, ends, at, other, change=1)
 
-    def remove(self, at: int, other: int) -> None:
-        """An edge went."""
-        if self.firsts is not None and self.firsts.get(other) == at:
-            self.firsts = None
+    def remove(self, times: "array[int]", ends: "array[int]", index: int, *, at: int, other: int) -> None:
+        """An edge went, from that index of the columns."""
+        if self.previous is not None:
+            self.previous.remove(times, ends, index, at, other)
         if self.recency is not None and self.recency.newest(other) == at:
-            self.recency = None
-        self._forget_week(at)
+            first = bisect_right(times, self.recency.since)
+            before = newest_place(ends, OTHER, other, first, bisect_right(times, at))
+            self.recency.remove(at, other, None if before is None else times[before])
+        if self.firsts is not None and self.firsts.get(other) == at:
+            after = oldest_place(ends, OTHER, other, bisect_left(times, at), len(times))
+            if after is None:
+                del self.firsts[other]
+            else:
+                self.firsts[other] = times[after]
+        self._count_week(times, ends, at, other, change=-1)
 
-    def _forget_week(self, at: int) -> None:
-        """An edge of a completed week was added or removed."""
+    def _count_week(self, times: "array[int]", ends: "array[int]", at: int, other: int, *, change: int) -> None:
+        """An edge of a completed week was added or removed: the only one of its side is a party more or less."""
         if at < self.usual_since:
             self.usual_since = ALWAYS
-        if self.week_counts is not None:
-            self.week_counts.pop(week_of(at), None)
+        week = week_of(at)
+        if self.week_counts is not None and week in self.week_counts:
+            first, last = bisect_left(times, start_of(week)), bisect_left(times, start_of(week + 1))
+            newest = newest_place(ends, OTHER, other, first, last)
+            if newest is None or (change > 0 and oldest_place(ends, OTHER, other, first, newest) is None):
+                self.week_counts[week] += change

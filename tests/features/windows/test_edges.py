@@ -109,3 +109,55 @@ def test_given_a_late_edge_of_a_completed_week_when_the_usual_week_is_asked_agai
     edges.add_edge(T0 + 1, 2, 2)
 
     assert edges.usual_week(later) == 2
+
+
+def changed(chance: Random, edges: Edges, naive: Naive, now: int, *, spread: int) -> None:
+    """One of the newest transfers is taken out, or gets another party, or comes back."""
+    index = chance.randrange(max(0, len(naive.facts) - spread), len(naive.facts))
+    fact = naive.facts[index]
+    if fact.gone_at is None:
+        edges.remove_edge(fact.at, fact.row, known_at=now)
+        naive.facts[index] = fact._replace(gone_at=now)
+        if chance.random() < 0.7:
+            other = chance.choice((fact.other, chance.randrange(40)))
+            edges.add_edge(fact.at, fact.row, other, known_at=now)
+            naive.facts.append(Fact(fact.at, fact.row, other, now))
+    elif all(each.gone_at is not None for each in naive.facts if each.row == fact.row):
+        edges.add_edge(fact.at, fact.row, fact.other, known_at=now)
+        naive.facts.append(fact._replace(known_at=now, gone_at=None))
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("late", [0, 3, 40, 200])
+@pytest.mark.parametrize("change_share", [0.0, 0.02, 0.5])
+@pytest.mark.parametrize(("parties", "gap"), [(1, 50), (40, 2), (400, 3 * HOUR_US // 2)])
+def test_given_late_equal_and_changed_edges_when_a_window_is_read_then_it_is_that_of_a_search(
+    seed: int, late: int, change_share: float, parties: int, gap: int
+) -> None:
+    chance, edges, naive = Random(seed), Edges(), Naive()
+    now = T0
+    for row in range(500):
+        now += chance.randrange(gap)
+        at = now - chance.randrange(late * gap + 1)
+        other = chance.randrange(parties)
+        edges.add_edge(at, row, other)
+        naive.facts.append(Fact(at, row, other, at))
+        if chance.random() < change_share:
+            changed(chance, edges, naive, now, spread=chance.choice((5, 300)))
+        if row % 7:
+            continue
+        asked = chance.choice((at, at, now, naive.facts[chance.randrange(len(naive.facts))].at))
+        but = chance.choice((NOBODY, row, chance.randrange(row + 1)))
+        also = chance.choice((None, other, parties + 5))
+        known = sorted((fact.at, fact.row, fact.other) for fact in naive.then(asked, but))
+        assert edges.distinct(SPANS, asked, but=but, also=also) == naive.distinct(asked, but, also)
+        assert edges.edges_between(asked - DAY_US, asked, but=but) == [
+            edge for edge in known if edge[0] > asked - DAY_US
+        ]
+        near = edges.near(asked - DAYS_7, asked, but=but, as_of=asked)
+        newest = [edge for edge in known if edge[0] > asked - DAYS_7][-64:]
+        assert list(zip(near.times, near.rows, near.others, strict=True)) == newest
+        firsts = {party: instant for instant, _, party in reversed(known)}
+        if but == NOBODY:
+            assert edges.firsts_of(set(firsts), asked, but=but) == firsts
+        assert edges.usual_week(asked) == naive.usual_week(asked)
