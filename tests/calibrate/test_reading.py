@@ -95,6 +95,9 @@ def test_given_a_folder_that_cannot_be_written_when_calibrated_then_it_is_said_b
         ("velocity_24h_count", lambda cells: pa.nulls(len(cells), pa.int64()), "velocity_24h_count must not be null"),
         ("rail", lambda cells: pa.array(["pigeon"] * len(cells)), "rail must be one of ach, "),
         ("transfer_id", lambda cells: pa.array(["trf_1"] * len(cells)), "a transfer must have one row; 49 rows break"),
+        ("amount_cents", lambda cells: pa.array([-1] * len(cells)), "amount_cents must not be negative; 50 rows"),
+        ("amount_cents", lambda cells: pa.array([-(2**63)] * len(cells)), "amount_cents must be within 9,007,199,254"),
+        ("velocity_24h_count", lambda cells: pa.array([2**53] * len(cells)), "velocity_24h_count must be within 9,00"),
         (
             "program_unauthorized_return_rate_60d",
             lambda cells: pa.array([float("nan")] * len(cells)),

@@ -17,6 +17,7 @@ import duckdb
 import msgspec
 
 from clearhold.features.catalogue.vector import FEATURE_VERSION, FeatureVector
+from clearhold.features.core.canonical import MAX_INTEGER
 from clearhold.features.core.instants import DAYS_60
 from clearhold.features.core.principal import Principal
 from clearhold.features.core.scorecards import ADDED, LAST_TEN, SCORE_CLASSES, UNSCORED_CLASS, PairCount
@@ -95,6 +96,10 @@ def _rules(types: dict[str, str]) -> Iterator[tuple[str, str]]:
     for each in _VECTOR:
         if each.sql_type == "DOUBLE":
             yield f"{each.name} must be a finite number", f'count_if(NOT isfinite("{each.name}"::DOUBLE))'
+        elif each.sql_type == "BIGINT":
+            large = f'abs("{each.name}"::HUGEINT) > {MAX_INTEGER}'
+            yield f"{each.name} must be within {MAX_INTEGER:,} of 0", f"count_if({large})"
+    yield "amount_cents must not be negative", 'count_if("amount_cents"::HUGEINT < 0)'
     yield "a transfer must have one row", "count(*) - count(DISTINCT (program_id, transfer_id))"
 
 
