@@ -15,7 +15,7 @@ from clearhold.client.answers import RefusedError, UnreachableError
 from clearhold.client.client import ClearholdClient
 from clearhold.client.listening import Forwarded, Forwarder, ListenedEndpoint, heard
 from clearhold.features.core.instants import format_instant
-from clearhold.features.webhooks.delivery import SECRET_BYTES, SECRET_PREFIX, is_secret, secret_of
+from clearhold.features.webhooks.delivery import LEAST_SECRET_BYTES, SECRET_BYTES, SECRET_PREFIX, is_secret, secret_of
 from clearhold.features.webhooks.payloads import SUBSCRIBABLE
 from clearhold.store.clock import SystemClock
 from clearhold.store.ids import random_bytes
@@ -52,7 +52,7 @@ def listen(
 ) -> None:
     names = _names_of(events)
     if secret is not None and not is_secret(secret):
-        fail(f"--secret must be {SECRET_PREFIX} and the base64 of at least {SECRET_BYTES} bytes.")
+        fail(f"--secret must be {SECRET_PREFIX} and the base64 of at least {LEAST_SECRET_BYTES} bytes.")
     signing = secret or secret_of(random_bytes(SECRET_BYTES))
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     with (

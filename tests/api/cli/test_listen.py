@@ -189,6 +189,8 @@ def test_given_more_than_a_page_of_deliveries_at_once_then_the_receiver_gets_eac
         (["--forward-to", "localhost:3000"], "--forward-to must be"),
         (["--events", "alert.closed"], "--events must be of alert.opened"),
         (["--secret", "whsec_short"], "--secret must be"),
+        (["--secret", secret_of(bytes(23))], "--secret must be"),
+        (["--secret", secret_of(bytes(24)), "--program", "0b9f0000-0000-4000-8000-000000000000"], UNKNOWN_PROGRAM),
         (["--token", "test_unknown"], UNKNOWN_BEARER),
         (["--url", f"http://127.0.0.1:{free_port()}"], "did not answer"),
         (["--program", "0b9f0000-0000-4000-8000-000000000000"], UNKNOWN_PROGRAM),
