@@ -3,6 +3,7 @@
 The tools are installed once, under ``build/``: they are not dependencies of ours, and want other versions of them.
 """
 
+import json
 import subprocess
 import sys
 import venv
@@ -16,6 +17,7 @@ from tests.support.running_service import RunningService
 
 ROOT: Final = Path(__file__).parents[3]
 DOCUMENT: Final = ROOT / "docs" / "openapi.json"
+OF_ADMINISTRATION: Final = ROOT / "docs" / "openapi-admin.json"
 PROGRAMS: Final = ROOT / "tests" / "support" / "generated_clients"
 TOOLS: Final = ROOT / "build" / "generators"
 PYTHON_GENERATOR: Final = "openapi-python-client==0.29.1"
@@ -37,6 +39,17 @@ NOT_GENERATED: Final = {
     "/api/counterparties/{counterpartyId}/export",
 }
 """Whose bodies are NDJSON alone, which openapi-python-client leaves out."""
+
+
+IMPORT_ALL: Final = """
+import pkgutil, sys
+sys.path.insert(0, sys.argv[1])
+import clearhold_client
+names = [each.name for each in pkgutil.walk_packages(clearhold_client.__path__, "clearhold_client.")]
+for name in names:
+    __import__(name)
+print(len(names))
+"""
 
 
 def run(*command: str | Path, cwd: Path | None = None) -> str:
@@ -89,6 +102,20 @@ def test_given_the_document_when_a_python_client_is_made_then_it_installs_and_as
         printed = run(python, PROGRAMS / "preflight.py", url, tenant["operatorToken"], "payroll")
 
     assert printed.split() == ["review", "validation_failed", "programId:required"]
+
+
+@pytest.mark.parametrize(("document", "left_out"), [(DOCUMENT, NOT_GENERATED), (OF_ADMINISTRATION, set())])
+def test_given_a_document_when_a_python_client_is_made_then_each_of_its_modules_can_be_imported(
+    python: Path, tmp_path: Path, document: Path, left_out: set[str]
+) -> None:
+    client = tmp_path / "client"
+    generator = python.with_name("openapi-python-client")
+    report = run(generator, "generate", "--path", document, "--output-path", client, "--meta", "setup")
+
+    assert "Unable to parse schema" not in report, report  # as for two schemas of one title
+    schemas = json.loads(document.read_bytes())["components"]["schemas"]
+    assert {line.split()[3] for line in report.splitlines() if line.startswith("WARNING")} == left_out, report
+    assert int(run(python, "-c", IMPORT_ALL, client)) > len(schemas)
 
 
 def test_given_the_document_when_a_typescript_client_is_made_then_a_right_preflight_compiles_and_a_wrong_one_not(
