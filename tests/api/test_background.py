@@ -159,7 +159,7 @@ def test_given_work_that_failed_then_all_of_it_has_a_name_and_the_service_is_rea
     assert {*after_failures.ended} == {*WorkName} == {*after_failures.failures}
     assert (after_failures.readiness["status"], after_failures.readiness["components"]) == (
         "ready",
-        dict.fromkeys(("database", "redis", "flow", "preflights", "log"), "up") | {"background": "degraded"},
+        dict.fromkeys(("database", "redis", "flow", "preflights", "log", "clock"), "up") | {"background": "degraded"},
     )
     assert after_failures.action["status"] == "executed"
     assert after_failures.deliveries == 1
