@@ -64,6 +64,18 @@ def test_given_forged_entries_when_asked_then_the_log_is_degraded_and_the_servic
     assert (report.status, report.components["log"], report.forged_entries) == shown
 
 
+@pytest.mark.parametrize(
+    ("forged", "removed", "shown"), [(0, 0, ("up", UNSET)), (0, 2, ("degraded", 2)), (1, 2, ("degraded", 2))]
+)
+def test_given_removed_entries_when_asked_then_the_log_is_degraded_and_the_service_stays_ready(
+    forged: int, removed: int, shown: tuple[Any, ...]
+) -> None:
+    report = Readiness({}, forged_entries=lambda: forged, removed_entries=lambda: removed).report()
+
+    assert report.status == "ready"
+    assert (report.components["log"], report.removed_entries) == shown
+
+
 def test_given_the_document_when_read_then_it_is_public_and_cacheable(api: RunningApp) -> None:
     answer = api.client.get("/openapi.json")
 
