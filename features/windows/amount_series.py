@@ -92,12 +92,10 @@ class AmountSeries(Series):
 
     def find(self, at: int, cents: int) -> int | None:
         times, sums = self._columns()
-        index = bisect_left(times, at)
-        while index < len(times) and times[index] == at:
-            if amount_at(sums, index) == cents:
-                return index
-            index += 1
-        return None
+        first = bisect_left(times, at)
+        last = bisect_right(times, at, first)
+        index = bisect_left(range(last), cents, first, last, key=lambda place: amount_at(sums, place))
+        return index if index < last and amount_at(sums, index) == cents else None
 
     def amount(self, index: int) -> int:
         return amount_at(self._columns()[1], index)
@@ -211,10 +209,13 @@ class AmountSeries(Series):
         first, last = bisect_right(times, after), bisect_right(times, upto)
         if self.revised_at <= upto:
             return [(times[index], amount_at(sums, index)) for index in range(max(first, last - most), last)]
-        facts = Counter((times[index], amount_at(sums, index)) for index in range(first, last))
+        changes = Counter[tuple[int, int]]()
         for _, at, count, cents in self._revised_after(upto):
             if after < at <= upto:
-                facts[at, cents * count] -= count
+                changes[at, cents * count] += count
+        first = max(first, last - most - (+changes).total())  # those that became known later are left out again
+        facts = Counter((times[index], amount_at(sums, index)) for index in range(first, last))
+        facts.subtract(changes)
         return sorted((+facts).elements())[-most:]
 
     def newest_instants(self, after: int, upto: int, *, most: int) -> list[int]:
