@@ -134,9 +134,13 @@ class Edges(EventTimes):
 
     def place_of(self, at: int, row: int) -> int | None:
         """The index of the transfer's edge at that instant; None without one."""
-        index = place_of(self.times, self._ends, at, row)
-        is_there = index < len(self.times) and self.times[index] == at and self._ends[2 * index] == row
-        return index if is_there else None
+        times, ends = self.times, self._ends
+        index = bisect_left(times, at)
+        if index == len(times) or times[index] != at:
+            return None
+        if ends[2 * index] != row:
+            index = place_of(times, ends, at, row)
+        return index if index < len(times) and times[index] == at and ends[2 * index] == row else None
 
     def near(self, after: int, upto: int, *, but: int, as_of: int, most: int = EDGES_A_NODE) -> Near:
         """The newest ``most`` edges in (after, upto], as known at ``as_of`` and without the transfer ``but``."""
