@@ -286,7 +286,7 @@ def control_ends(reader: LogReader, segments: LogSegments) -> dict[str, StreamEn
             stream=segments.control(tenant_id).name,
             segments=segments.control(tenant_id).last_offset,
             gaps=segments.control(tenant_id).gaps(),
-            tail=reader.end_of(control_key(tenant_id))[0],
+            tail=reader.end_of(control_key(tenant_id)),
         )
         for tenant_id in sorted({*reader.tenants(), *segments.tenants()})
     }

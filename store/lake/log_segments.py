@@ -196,21 +196,33 @@ class ControlCopy:
             self.copy(tenant_id)
 
     def lacking(self, tenant_id: str) -> int:
-        """How many entries of a control stream were removed from Redis: those that the lake has, and a last one that
-        was removed before it was copied.
+        """How many entries of a control stream were removed from Redis, or replaced by forged ones: those that the lake
+        has, and a last one that was removed before it was copied.
         """
-        known = [segment.last for segment in self._segments.control(tenant_id).segments]
-        last, length = self._reader.end_of(control_key(tenant_id))
-        newer = self._reader.control_entries(tenant_id, known[-1] if known else 0)
-        known += [entry.offset for entry in newer if entry.offset <= last]
+        segments = self._segments.control(tenant_id)
+        known = {segment.last for segment in segments.segments}  # read before the entries, which grow
+        copied_upto, last = max(known, default=0), self._reader.end_of(control_key(tenant_id))
+        here = {entry.offset: entry.is_forged for entry in self._reader.control_entries(tenant_id)}
+        known |= {offset for offset in here if copied_upto < offset <= last}
+        removed = {offset for offset in known if here.get(offset, True)}
         if tenant_id not in self._reader.tenants():  # Then no start would read the stream.
-            length = 0
-        return max(0, len(known) - length) + (last > (known[-1] if known else 0))
+            removed = known
+        else:
+            removed -= {offset for offset in removed & here.keys() if self._was_forged(segments, offset)}
+        return len(removed) + (last > max(known, default=0))
+
+    def _was_forged(self, segments: SegmentFiles, offset: int) -> bool:
+        """Whether a forged entry was one already when it was copied, or is not copied yet."""
+        copied = segments.find(offset)
+        if copied is None or copied.is_forged:
+            return True
+        first = segments.find(self._reader.offset_of_seal.get(copied.seal, 0))
+        return first is not None and first.offset < offset and first.seal == copied.seal
 
     def restore_removed(self) -> None:
         """Put removed entries back into Redis from the lake, before the streams are read at a start."""
         self.copy_all()
         for tenant_id in self._lacking:
-            self._reader.rewrite_control(tenant_id, self._segments.control(tenant_id).read(0))
+            self._reader.rewrite_control(tenant_id, list(self._segments.control(tenant_id).read(0)))
         self._restored = self.removed
         self._lacking.clear()

@@ -8,7 +8,7 @@ Errors  the built-in ``ConnectionError`` while Redis is down, still starting, or
 """
 
 import asyncio
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 import msgspec
@@ -140,7 +140,7 @@ class LogReader:
         is checked, for a reader whose entries are not applied.
         """
         self._seals, self._wait = seals, wait
-        self._offset_of_seal: dict[bytes, int] = {}  # of the control streams
+        self.offset_of_seal: dict[bytes, int] = {}  # the lowest that was read, in control streams
         self.forged_control: set[tuple[str, int]] = set()
         """Tenant and offset of the forged entries that were read in control streams."""
         self._redis = redis.Redis(connection_pool=client.connection_pool)
@@ -187,7 +187,7 @@ class LogReader:
 
     def tail(self, shard: int) -> int:
         """The offset of the newest entry ever appended, even if it was trimmed; 0 without any."""
-        return self.end_of(shard_key(shard))[0]
+        return self.end_of(shard_key(shard))
 
     def newest_at(self) -> int:
         """When the newest entry of these shards was appended, by the service's clock; by Redis's when all entries were
@@ -199,15 +199,14 @@ class LogReader:
             return max(entry.appended_at for entry in newest)
         return max(map(log_time_of, tails.values()), default=0)
 
-    def end_of(self, key: str) -> tuple[int, int]:
-        """The offset of the newest entry ever appended to a stream, and the number of entries that are here."""
+    def end_of(self, key: str) -> int:
+        """The offset of the newest entry ever appended to a stream; 0 without any."""
         try:
-            about = self._execute("XINFO STREAM", key)
+            return offset_of(self._execute("XINFO STREAM", key)["last-generated-id"])
         except redis.ResponseError as error:
             if "no such key" in str(error):
-                return 0, 0
+                return 0
             raise
-        return offset_of(about["last-generated-id"]), int(about["length"])
 
     def newest_number(self, shard: int) -> int:
         """The highest number that a seal of the shard may have: that of its newest seal here, and at least its tail."""
@@ -241,8 +240,9 @@ class LogReader:
         """The ids of all tenants."""
         return sorted(tenant.decode() for tenant in self._execute("SMEMBERS", TENANTS))
 
-    def rewrite_control(self, tenant_id: str, entries: Iterable[LogEntry]) -> None:
-        """Replace a control stream, of a stopped service."""
+    def rewrite_control(self, tenant_id: str, entries: Sequence[LogEntry]) -> None:
+        """Replace a control stream, of a stopped service; a copy of a seal elsewhere no longer counts."""
+        self.offset_of_seal |= {entry.seal: entry.offset for entry in reversed(entries) if entry.seal}
         with self._redis.pipeline(transaction=True) as transaction:
             transaction.delete(control_key(tenant_id))
             transaction.sadd(TENANTS, tenant_id)
@@ -266,9 +266,9 @@ class LogReader:
             page = self._execute("XRANGE", key, after, "+", "COUNT", _CONTROL_PAGE)
             for stream_id, pairs in page:
                 entry = self._entry(NO_SHARD, key, stream_id, pairs)
-                first = self._offset_of_seal.get(entry.seal, entry.offset)
+                first = self.offset_of_seal.get(entry.seal, entry.offset)
                 if entry.seal:  # The lowest offset counts, in whatever order the entries are read.
-                    self._offset_of_seal[entry.seal] = min(first, entry.offset)
+                    self.offset_of_seal[entry.seal] = min(first, entry.offset)
                 if first < entry.offset:
                     entry = forged(key, entry)
                 if entry.is_forged:

@@ -144,7 +144,11 @@ async def test_given_a_repeated_entry_when_a_start_copies_it_first_then_the_earl
     copy.restore_removed()
 
     assert list(reader.control()) == before
+    copy.copy_all()
+    opened(log_redis, segments).restore_removed()
+
     assert (copy.removed, len(reader.forged_control)) == (0, 1)
+    assert opened(log_redis, segments).lacking("ten_1") == 0
 
 
 async def test_given_entries_that_are_not_copied_yet_when_copied_then_none_is_counted(
@@ -162,3 +166,35 @@ async def test_given_entries_that_are_not_copied_yet_when_copied_then_none_is_co
 
     assert copy.removed == 0
     assert len(list(segments.control("ten_1").read(0))) == len(segments.control("ten_1").segments) == 4
+
+
+JUNK: dict[bytes, Any] = {b"k": b"api_key", b"t": b"1", b"b": b"{}"}
+REPLACEMENTS: dict[str, Callable[[list[Any]], list[Any]]] = {
+    "in its place": lambda rows: [*rows[:1], (rows[1][0], JUNK), *rows[2:]],
+    "before it": lambda rows: [(b"1-1", JUNK), rows[0], *rows[2:]],
+    "by the entry before it": lambda rows: [*rows[:1], (rows[1][0], rows[0][1]), *rows[2:]],
+    "by a copy of itself before all": lambda rows: [(b"1-1", rows[1][1]), rows[0], *rows[1:]],
+}
+
+
+@pytest.mark.parametrize("replace", REPLACEMENTS.values(), ids=REPLACEMENTS)
+async def test_given_an_entry_in_the_place_of_a_removed_one_when_started_then_the_removed_one_is_counted_and_put_back(
+    appender: LogAppender, log_redis: Redis, segments: LogSegments, replace: Callable[[list[Any]], list[Any]]
+) -> None:
+    for number in range(3):
+        await append(appender, number)
+    running = opened(log_redis, segments)
+    running.copy_all()
+    before = list(LogReader(log_redis, [], seals=SEALS).control())
+
+    written = replace(entries_in(log_redis))
+    log_redis.delete(KEY)
+    for stream_id, fields in written:
+        log_redis.xadd(KEY, fields, id=stream_id)
+    running.copy_all()
+    reader = LogReader(log_redis, [], seals=SEALS)
+    started = ControlCopy(reader, segments)
+    started.restore_removed()
+
+    assert (running.removed, started.removed) == (1, 1)
+    assert list(reader.control()) == before
