@@ -25,6 +25,7 @@ MOST_HEAD_BYTES: Final = 65_536
 MOST_HEADERS: Final = 256
 READ_BYTES: Final = 16_384
 KEPT_S: Final = 5.0
+_EARLY_S: Final = 0.1  # no timer fires earlier by as much
 _PORTS: Final = {"https": 443, "http": 80}
 _FIRST_FINAL: Final = 200
 
@@ -73,11 +74,21 @@ class BoundedTransport(httpx.AsyncBaseTransport):
             connection.transport.abort()
         return None
 
+    def _end_unused(self, origin: Origin) -> None:
+        for connection in list(self._kept.get(origin, ())):
+            if not connection.is_unused_for_less_than(KEPT_S):
+                self._kept[origin].remove(connection)
+                connection.transport.abort()
+        if not self._kept.get(origin):
+            self._kept.pop(origin, None)
+
     def release(self, origin: Origin, connection: "_Connection", *, keep: bool) -> None:
         """After an answer: keep its connection, or end it."""
         if keep:
-            connection.idle_since = asyncio.get_running_loop().time()
+            loop = asyncio.get_running_loop()
+            connection.idle_since = loop.time()
             self._kept.setdefault(origin, []).append(connection)
+            loop.call_later(KEPT_S + _EARLY_S, self._end_unused, origin)
         else:
             connection.transport.abort()
         self._slots.release()

@@ -216,3 +216,31 @@ def test_given_a_certificate_then_it_must_be_that_of_the_name(
     else:
         with pytest.raises(httpx.ConnectError):
             asyncio.run(run())
+
+
+@pytest.mark.parametrize("requests", [1, 2, 3])
+def test_given_a_connection_that_is_not_used_again_then_it_is_ended(
+    requests: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(bounded_http, "KEPT_S", 0.2)
+    ends: asyncio.Queue[bytes] = asyncio.Queue()
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        for _ in range(requests):
+            await reader.readuntil(b"\r\n\r\n")
+            writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
+        try:
+            await ends.put(await reader.read())
+        except ConnectionError:
+            await ends.put(b"")
+        writer.close()
+
+    async def run() -> None:
+        async with await asyncio.start_server(serve, "127.0.0.1", 0) as server, http_client(connections=2) as http:
+            port = server.sockets[0].getsockname()[1]
+            for _ in range(requests):
+                assert (await http.get(f"http://127.0.0.1:{port}/")).text == "ok"
+            assert ends.empty()
+            assert await asyncio.wait_for(ends.get(), 2.0) == b""
+
+    asyncio.run(run())
