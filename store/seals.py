@@ -2,7 +2,7 @@
 
 Seal    a nonce of 8 bytes, and the first 16 bytes of HMAC-SHA256 over nonce, stream, kind, program, time and body as
         one MessagePack array. The key follows from the master key, by HKDF-SHA256 under a fixed label
-Nonce   in a shard a number that grows from entry to entry, so that a repeated entry can be told
+Nonce   in a shard a number that grows from entry to entry, which shows a repeated entry
         (``features/core/log_entry.py``); in a control stream random bytes
 Sealed  every entry but bank events, whose signature by the bank is checked before they are appended
 """

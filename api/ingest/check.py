@@ -156,7 +156,7 @@ def signature_fault(sent: bytes, secrets: Sequence[str], raw: bytes, headers: It
     if hmac.compare_digest(sha256(raw).digest(), digest):
         return "It is the SHA-256 of the body: it must be the HMAC-SHA256, with the secret as its key."
     if any(hmac.compare_digest(hmac.digest(raw, each.encode(), "sha256"), digest) for each in secrets):
-        return "Key and text are exchanged: the secret is the key, and the body is what is signed."
+        return "Key and text are exchanged: the secret must be the key, and the body the text."
     return OTHER
 
 

@@ -66,7 +66,7 @@ class Readiness:
 
     ``degraded_work`` names failing background work. The service stays ready meanwhile: it answers requests, and the
     work restarts by itself. ``forged_entries`` counts the entries of the log that Clearhold did not write, and
-    ``removed_entries`` those that others removed from control streams: neither has an effect. The service stays ready
+    ``removed_entries`` the removed entries of control streams: neither has an effect. The service stays ready
     also while its clock may be wrong.
     """
 

@@ -62,7 +62,8 @@ def oldest_place(ends: "array[int]", side: int, value: int, first: int, last: in
 class Previous:
     """For each edge after ``since`` the instant of the one before it with the same other side.
 
-    An edge of a window is the first of its other side when that instant is before the window: so many are distinct.
+    The edges whose instant here is before a window are the first of their other side in it: their number is that of
+    the distinct other sides.
 
     >>> times, ends = array("q", [10, 20, 30]), array("i", [0, 7, 1, 9, 4, 7])
     >>> previous = Previous(times, ends, since=0)

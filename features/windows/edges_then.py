@@ -93,7 +93,7 @@ class EdgesThen:
         return counts
 
     def firsts(self, others: set[int], now: dict[int, int]) -> dict[int, int]:
-        """The first instants of the edges to those nodes; ``now`` has those that are known now, whatever the window."""
+        """The first instants of the edges to those nodes; ``now`` has the firsts known now, in any window."""
         firsts = {other: at for other, at in now.items() if at <= self._upto}
         for other in others & {other for _, _, other in self.entered | self.removed}:
             place = oldest_place(
