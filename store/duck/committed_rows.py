@@ -7,7 +7,7 @@ How     A list has the highest of one column first, then by id; the newest versi
 Errors  none; an unknown row is None
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from operator import attrgetter
 from typing import Any, ClassVar, Final, Generic, Self, TypeVar, cast
 
@@ -28,7 +28,7 @@ class CommittedRows:
     def __init__(self, connection: duckdb.DuckDBPyConnection) -> None:
         self._connection = connection
 
-    def _read(self, sql: str, values: Sequence[Any] = ()) -> list[Any]:
+    def _read(self, sql: str, values: Sequence[Any] | Mapping[str, Any] = ()) -> list[Any]:
         with self._connection.cursor() as cursor:
             return cursor.execute(sql, values).fetchall()
 

@@ -17,6 +17,7 @@ from clearhold.features.core.entries.preflight import PreflightRecord
 from clearhold.features.core.log_entry import EventSubjectType
 from clearhold.features.core.principal import Principal
 from clearhold.features.core.rows.events import EventRow
+from clearhold.features.core.vocabulary import AlertStatus
 from clearhold.store.duck.committed_rows import CommittedRows, RowFilter, programs_sql, reached
 from clearhold.store.duck.database import LABEL_ORDER
 from clearhold.store.tables import TEXTS, Predicate, listed, row_builder, select_list
@@ -39,12 +40,24 @@ _AFTER: Final = """
 _FIND: Final = f"""
     SELECT {_COLUMNS} FROM bank_events WHERE tenant_id = ? AND event_id = ? {{programs}}
     ORDER BY program_id, "offset" DESC LIMIT {MOST_UNDER_ONE_ID}"""
-_ALERTS: Final = """
-    SELECT DISTINCT id FROM alerts WHERE tenant_id = ? AND program_id = ? AND "offset" = ? ORDER BY id"""
-_ALERTS_OF_EVENTS: Final = f"""
-    SELECT DISTINCT id FROM alerts WHERE tenant_id = ? AND program_id = ? AND detector NOT IN {TEXTS} AND "offset" IN (
-        SELECT "offset" FROM bank_events WHERE tenant_id = ? AND program_id = ? AND event_id IN {TEXTS}
-    ) ORDER BY id"""
+# An alert that several entries of a page join is written once; ``alert_transfers`` has a row for each of them. It also
+# has those that came when the alert was closed, which did not change it.
+_ALERTS: Final = f"""
+    WITH joined AS MATERIALIZED (
+        SELECT DISTINCT alert_id AS id, "offset" FROM alert_transfers
+        WHERE tenant_id = $tenant AND program_id = $program AND list_contains($offsets, "offset")
+    ), changed AS (
+        SELECT joined.id FROM joined LEFT JOIN alerts AS before
+            ON before.tenant_id = $tenant AND before.id = joined.id AND before."offset" < joined."offset"
+        GROUP BY joined.id, joined."offset"
+        HAVING arg_max(status, before."offset") IS DISTINCT FROM '{AlertStatus.CLOSED}'
+    )
+    SELECT DISTINCT id FROM alerts
+    WHERE tenant_id = $tenant AND program_id = $program AND NOT list_contains($but, detector)
+        AND (list_contains($offsets, "offset") OR id IN (FROM changed))
+    ORDER BY id"""
+_OFFSETS: Final = f"""
+    SELECT "offset" FROM bank_events WHERE tenant_id = ? AND program_id = ? AND event_id IN {TEXTS}"""
 _SUBJECT: Final = """
     SELECT subject_id FROM bank_events
     WHERE tenant_id = ? AND program_id = ? AND event_id = ? AND subject_type = ? ORDER BY "offset" DESC LIMIT 1"""
@@ -98,10 +111,14 @@ class Events(CommittedRows):
     ) -> tuple[str, ...]:
         """The alerts that deliveries under these ids opened or changed, except those of the detectors ``but``."""
         principal.require_program(program_id)
-        place = [principal.tenant_id, program_id]
-        values = [*place, listed(but), *place, listed(event_ids)]
-        rows = self._read(_ALERTS_OF_EVENTS, values)
-        return tuple(alert_id for (alert_id,) in rows)
+        offsets = self._read(_OFFSETS, [principal.tenant_id, program_id, listed(event_ids)])
+        return self._alerts_at(principal.tenant_id, program_id, [offset for (offset,) in offsets], but)
+
+    def _alerts_at(
+        self, tenant_id: str, program_id: str, offsets: Sequence[int], but: Sequence[str] = ()
+    ) -> tuple[str, ...]:
+        named = {"tenant": tenant_id, "program": program_id, "offsets": list(offsets), "but": list(but)}
+        return tuple(alert_id for (alert_id,) in self._read(_ALERTS, named))
 
     def transfer_of(self, principal: Principal, program_id: str, event_id: str) -> str | None:
         """The id of the event's transfer."""
@@ -113,7 +130,7 @@ class Events(CommittedRows):
 
     def consequences(self, row: EventRow) -> Consequences:
         place = [row.tenant_id, row.program_id, row.offset]
-        alert_ids = tuple(alert_id for (alert_id,) in self._read(_ALERTS, place))
+        alert_ids = self._alerts_at(row.tenant_id, row.program_id, [row.offset])
         return Consequences(alert_ids=alert_ids, preflight_id=self._value(_PREFLIGHT, place))
 
 

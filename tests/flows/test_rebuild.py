@@ -204,13 +204,14 @@ def rebuilt(data: Path) -> subprocess.CompletedProcess[str]:
 
 
 def tables(path: Path) -> dict[str, list[tuple[Any, ...]]]:
-    """Everything, but for when it was committed."""
+    """Everything, but for when it was committed. Of an alert the newest version: what a page has decides the others."""
     with closing(duckdb.connect(str(path), read_only=True)) as connection:
         found = {
             name: connection.execute(f"SELECT * FROM {name} ORDER BY ALL").fetchall()  # noqa: S608 - our own tables
             for name, _ in TABLES
             if name != "log_offsets"
         }
+        found["alerts"] = connection.execute("SELECT * FROM alerts_latest ORDER BY ALL").fetchall()
         newest = 'SELECT shard, max("offset") FROM log_offsets GROUP BY shard ORDER BY shard'
         return found | {"log_offsets": connection.execute(newest).fetchall()}
 

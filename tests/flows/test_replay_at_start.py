@@ -25,10 +25,10 @@ import time
 from pathlib import Path
 from clearhold.features.shard.shard import ShardState
 apply = ShardState.apply
-def slowly(self, entry, emit):
+def slowly(self, entry, emit, **options):
     walks = entry.kind == "bank" and not Path(__file__).with_name("run").exists()
     time.sleep({A_ENTRY_S} if walks else 0)
-    apply(self, entry, emit)
+    apply(self, entry, emit, **options)
 ShardState.apply = slowly
 """
 

@@ -33,7 +33,8 @@ from clearhold.store.tables import Predicate, Span, listed
 
 # ruff: noqa: S608 - statements are built from constants; every value is a parameter
 
-# Each version of an alert names its newest transfers, so that all versions together name every one.
+# A version of an alert names its newest transfers. ``alert_transfers`` has each transfer that joined the alert, at the
+# offset of the transfer's own entry; the other transfers that the alert rests on have no snapshot at that offset.
 _FACTS: Final = """
     CREATE TEMP TABLE facts AS
     SELECT program_id, transfer_id, bool_or(alerted) AS alerted, arg_max(label, place) AS label,
@@ -42,6 +43,11 @@ _FACTS: Final = """
         SELECT program_id, unnest(evidence->>'$.transferIds[*]') AS transfer_id, true AS alerted,
             NULL AS label, NULL AS place, false AS landed
         FROM alerts WHERE {alerts}
+        UNION ALL
+        SELECT joined.program_id, transfers.id, true, NULL, NULL, false FROM alert_transfers AS joined JOIN transfers ON
+            transfers.program_id = joined.program_id AND transfers."offset" = joined."offset"
+            AND transfers.number = joined.transfer_number
+        WHERE joined.alert_id IN (SELECT id FROM alerts WHERE {alerts})
         UNION ALL
         SELECT program_id, transfer_id, false, label, {order}, false FROM labels WHERE {labels}
         UNION ALL
@@ -128,7 +134,7 @@ class RuleReader(OpenCursor):
         alerts.add("detector <> ?", RULE_PREFIX + self._rule.id)
         matches = self.within("matched_at", oldest)
         sql = _FACTS.format(order=LABEL_ORDER, alerts=alerts.sql, labels=labels.sql, matches=matches.sql)
-        self.read(sql, [*alerts.values, *labels.values, *matches.values])
+        self.read(sql, [*alerts.values, *alerts.values, *labels.values, *matches.values])
 
     def count_matches(self, tally: MatchTally) -> None:
         """Add the rows of ``matches``, which is older than those counted before."""
