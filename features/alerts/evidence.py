@@ -33,7 +33,7 @@ from clearhold.features.policy.in_force import InForce
 from clearhold.features.policy.routing import RouteReason, Routing
 from clearhold.features.state.alert_book import key_of_subject
 from clearhold.features.state.alert_state import AlertState
-from clearhold.features.state.transfer_table import ACTOR
+from clearhold.features.state.transfer_table import ACTOR, RAW_OFFSET
 
 _IN_CENTS: Final = frozenset(feature.column for feature in FEATURES if feature.unit.startswith("cents"))
 ALWAYS_SHOWN: Final = (
@@ -60,22 +60,14 @@ lasting_of: Final = msgspec.json.Decoder(LastingEvidence, strict=False).decode
 class FindingFacts(NamedTuple):
     """The facts behind a finding that later entries change."""
 
-    offsets: tuple[int, ...]  # of the transfers that it rests on
-    actors: tuple[int, ...]
-    total: int
+    resting: SupportingTransfers
     counterparty_id: str | None
     path: MoneyPath | None
 
 
 def facts_of(context: DetectionContext, finding: Finding, resting: SupportingTransfers) -> FindingFacts:
-    transfers, party = context.program.transfers, context.counterparty
-    return FindingFacts(
-        transfers.raw_offsets(resting.rows),
-        tuple(transfers.column(resting.rows, ACTOR).tolist()),
-        resting.total,
-        None if party is None or party.unlisted else party.id,
-        _path(context, finding),
-    )
+    party = context.counterparty
+    return FindingFacts(resting, None if party is None or party.unlisted else party.id, _path(context, finding))
 
 
 def evidence_of(
@@ -87,7 +79,7 @@ def evidence_of(
     facts: FindingFacts,
 ) -> Evidence:
     """The evidence of an alert with this finding as its newest."""
-    program, actors = context.program, dict.fromkeys(facts.actors)
+    program, places = context.program, facts.resting.places
     assessment, score = context.assessment, context.assessment.score
     actor = context.actor
     own_reasons = {reason.id for reason in finding.reasons}
@@ -102,9 +94,9 @@ def evidence_of(
         score_reasons=() if alert.subject_type is SubjectType.PROGRAM else score.reasons,
         amount_cents=str(transfer.record.amount),
         currency=program.strings.text(transfer.record.currency) or USD,
-        rests_on=tuple(map(str, facts.offsets)),
-        rests_on_count=facts.total,
-        actor_ids=tuple(program.actors[actor].id for actor in actors if actor >= 0),
+        rests_on=tuple(map(str, places[RAW_OFFSET].tolist())),
+        rests_on_count=facts.resting.total,
+        actor_ids=tuple(program.actors[actor].id for actor in dict.fromkeys(places[ACTOR].tolist()) if actor >= 0),
         other_signals=tuple(sorted({reason.signal for reason in context.fired if reason.id not in own_reasons})),
         earlier_alerts=_earlier_alert_count(context, finding, alert),
         entity_id=None if actor is None or actor.is_account else actor.id,

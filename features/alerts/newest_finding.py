@@ -34,8 +34,10 @@ class NewestFinding(msgspec.Struct, frozen=True):
 
     @property
     def lasting(self) -> LastingEvidence:
-        auto_hold = self.before.auto_hold or self.routing.auto_hold
-        return msgspec.structs.replace(self.before, auto_hold=auto_hold, rests_on=frozenset(self.facts.offsets))
+        """Of its evidence, without the transfers that it rests on, which are in ``facts``."""
+        if self.before.auto_hold or not self.routing.auto_hold:
+            return self.before
+        return msgspec.structs.replace(self.before, auto_hold=True)
 
     def __call__(self) -> Texts:
         """Make the texts, and emit the row of the alert with them."""

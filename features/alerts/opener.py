@@ -14,6 +14,7 @@ from copy import copy
 from itertools import count
 
 import msgspec
+import numpy as np
 
 from clearhold.features.alerts.evidence import evidence_of, facts_of, lasting_of, subject_key, summary_of
 from clearhold.features.alerts.evidence_bodies import Draft, MoneyPath, Recommendation
@@ -35,17 +36,23 @@ from clearhold.features.core.log_entry import Emit, EntryPosition, no_rows
 from clearhold.features.core.vocabulary import AlertDecision, AlertStatus, Band, Route, SubjectType
 from clearhold.features.detectors.detector import DetectionContext, Finding, Grade, graded_with, worse_of
 from clearhold.features.detectors.finding import FED_BY_RETURNS, band_finding
+from clearhold.features.detectors.places import SupportingTransfers
 from clearhold.features.detectors.supporting import rests_on
 from clearhold.features.detectors.table import DETECTOR_OF_BAND
 from clearhold.features.policy.in_force import policy_in_force
 from clearhold.features.policy.routing import Routing, RoutingInput, route
 from clearhold.features.state.alert_state import NO_IDS, AlertState, packed_ids
+from clearhold.features.state.transfer_table import ROW
+from clearhold.features.windows.narrow_table import Numbers
 
 
 class AlertOpener:
     """The alerts of one assessed transfer, at one entry of the log; ``later`` takes the rows of joined alerts."""
 
-    __slots__ = ("_book", "_context", "_emit", "_is_in_hold", "_later", "_opened", "_policies", "_position", "_program")
+    __slots__ = (
+        *("_book", "_context", "_emit", "_is_in_hold", "_later", "_opened", "_policies", "_position", "_program"),
+        "_row",
+    )
 
     def __init__(
         self, context: DetectionContext, position: EntryPosition, emit: Emit, later: Emit | None = None
@@ -54,16 +61,16 @@ class AlertOpener:
         self._opened = set[str]()
         self._program, self._book = context.program, context.program.alerts
         self._policies = policy_in_force(context.program, position.appended_at)
-        self._is_in_hold = context.assessment.score.band is Band.HOLD
+        self._row, self._is_in_hold = context.landed.row_index, context.assessment.score.band is Band.HOLD
 
     def open_or_join(self, finding: Finding, *, is_outcome: bool = False) -> None:
         """Join the alert that covers the finding, or open one; an alert on the program has no score.
 
         An outcome of screening is news: a waiting alert shows it, and one that a person closed does not cover it.
         """
-        if finding.subject.type is not SubjectType.PROGRAM:
-            grade = graded_with(self._context.assessment.score, finding.grade)
-            finding = msgspec.structs.replace(finding, grade=grade)
+        score = self._context.assessment.score
+        if score.hard and finding.subject.type is not SubjectType.PROGRAM:
+            finding = msgspec.structs.replace(finding, grade=graded_with(score, finding.grade))
         routing = route(self._routing_input(finding), self._policies.policy)
         alert = self.alert_covering(finding)
         if alert is None or not self._may_join(alert, finding, routing, is_outcome=is_outcome):
@@ -73,14 +80,11 @@ class AlertOpener:
 
     def open_for_band(self) -> None:
         """Open an alert on a transfer in review or hold that is in no alert for a person."""
-        finding = band_finding(self._context)
-        if finding is None or self._book.is_alerted(self._row, in_hold=self._in_hold(finding)):
+        if self._book.is_alerted(self._row, in_hold=self._is_in_hold):
             return
-        self.open_or_join(finding)
-
-    @property
-    def _row(self) -> int:
-        return self._context.landed.row_index
+        finding = band_finding(self._context)
+        if finding is not None:
+            self.open_or_join(finding)
 
     def alert_covering(self, finding: Finding) -> AlertState | None:
         """The newest alert whose window covers the finding; the window of an alert on a transfer has no end.
@@ -168,7 +172,7 @@ class AlertOpener:
             self._program.closing_evidence.add_transfer(alert.id, self._row)
         for row in rows:
             self._emit(row)
-        self._emit_transfers(alert, resting.rows.tolist(), evidence.path)
+        self._emit_transfers(alert, resting.places[ROW].tolist(), evidence.path)
 
     def _new_alert(self, finding: Finding, routing: Routing) -> AlertState:
         context, routed = self._context, self._routing_input(finding)
@@ -252,9 +256,17 @@ class AlertOpener:
         if is_opened_here:
             self._book.texts(alert)
         if self._emit is not no_rows:
-            places = zip(resting.rows.tolist(), facts.offsets, strict=True)
-            added = [row for row, offset in places if offset not in before.rests_on]
-            self._emit_transfers(alert, added, facts.path)
+            offsets = former.facts.resting.offsets if isinstance(former, NewestFinding) else before.rests_on
+            self._emit_transfers(alert, self._added(resting, offsets), facts.path)
+
+    def _added(self, resting: SupportingTransfers, former: Numbers | frozenset[int]) -> list[int]:
+        """The transfers behind a finding, besides its own, that the one before it did not rest on, by log offset."""
+        rows, offsets = resting.places[ROW], resting.offsets
+        if isinstance(former, np.ndarray):
+            if len(rows) and rows[-1] == self._row and former.tobytes().endswith(offsets[:-1].tobytes()):
+                return []
+            former = frozenset(former.tolist())
+        return [row for row, offset in zip(rows.tolist(), offsets.tolist(), strict=True) if offset not in former]
 
     def _emit_transfers(self, alert: AlertState, resting: Iterable[int], path: MoneyPath | None) -> None:
         """The transfer of the finding, and the transfers that it rests on, its path among them."""

@@ -32,6 +32,7 @@ from clearhold.features.policy.routing import Routing, RoutingInput, route
 from clearhold.features.state.alert_book import key_of_subject
 from clearhold.features.state.alert_state import NO_IDS, AlertState
 from clearhold.features.state.kri_facts import Breach
+from clearhold.features.state.transfer_table import RAW_OFFSET, ROW
 
 _SHOWN: Final = 10
 
@@ -81,7 +82,7 @@ class SnapshotAlerts:
         self._program.day_tallies.count_alert(alert.opened_at, closed=False)
         self._emit(alert_row(self._program, alert, self._position))
         self._emit(body)
-        emit_transfers(self._program, alert, parts.transfers.rows.tolist(), self._position, self._emit)
+        emit_transfers(self._program, alert, parts.transfers.places[ROW].tolist(), self._position, self._emit)
 
     def _join(self, alert: AlertState, finding: ProgramFinding, breach: Breach, key: str) -> None:
         stored = self._book.texts(alert)[1]
@@ -96,7 +97,7 @@ class SnapshotAlerts:
         self._write(alert, refreshed(lasting_of(stored), evidence))
         if self._emit is not no_rows:
             self._emit(alert_row(self._program, alert, self._position))
-            emit_transfers(self._program, alert, parts.transfers.rows.tolist(), self._position, self._emit)
+            emit_transfers(self._program, alert, parts.transfers.places[ROW].tolist(), self._position, self._emit)
 
     def _write(self, alert: AlertState, evidence: ProgramEvidence) -> Draft:
         """Set the alert's texts."""
@@ -170,7 +171,7 @@ class SnapshotAlerts:
             features={**shown_figures(finding.figures)},
             thresholds=shown_figures(DETECTOR_OF[finding.detector].thresholds),
             score_reasons=score.reasons,
-            rests_on=tuple(map(str, program.transfers.raw_offsets(parts.transfers.rows))),
+            rests_on=tuple(map(str, parts.transfers.places[RAW_OFFSET].tolist())),
             rests_on_count=parts.transfers.total,
             actor_ids=parts.actor_ids,
             counterparty_id=parts.counterparty_id,

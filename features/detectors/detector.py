@@ -161,6 +161,8 @@ HARD: Final = Grade(Severity.HIGH, hard=True)
 
 def worse_of(one: Grade, other: Grade) -> Grade:
     """Both grades together: the higher severity, and hard when either is hard."""
+    if one == other:
+        return one
     severity = max(one.severity, other.severity, key=_SEVERITIES.index)
     return Grade(severity, one.hard or other.hard)
 

@@ -24,10 +24,6 @@ from clearhold.features.detectors.detector import (
 )
 from clearhold.features.detectors.places import (
     NAMED,
-    NO_PLACES,
-    READ,
-    Place,
-    Places,
     SupportingTransfers,
     moved,
     newest_of_program,
@@ -49,6 +45,8 @@ from clearhold.features.detectors.table import (
 from clearhold.features.landing.stored_transfer import StoredTransfer
 from clearhold.features.state.kri_windows import RCK
 from clearhold.features.state.program import ProgramState
+from clearhold.features.state.read_transfers import MOST_READ
+from clearhold.features.state.transfer_table import NO_PLACES, Places
 
 _VELOCITY_DAYS: Final = 30
 
@@ -192,23 +190,23 @@ def _returned(keep: Callable[[str | None, str | None], bool]) -> Callable[[Progr
     """The newest returns of 60 days, of debits that the program sent; ``keep`` gets return code and SEC code."""
 
     def parts(snapshot: ProgramSnapshot, finding: ProgramFinding) -> Parts:
-        program, at, places = snapshot.program, snapshot.at, set[Place]()
-        for row in islice(reversed(program.returned), READ):
+        program, at, rows = snapshot.program, snapshot.at, list[int]()
+        for row in islice(reversed(program.returned), MOST_READ):
             state = program.returned[row]
             if state.counts and at - DAYS_60 < state.at <= at:
                 transfer = StoredTransfer.read(program, row)
                 sec_code = program.strings.text(transfer.record.sec_code)
                 if transfer.is_originated() and transfer.record.moved and keep(state.code, sec_code):
-                    places.add((transfer.record.at, row))
+                    rows.append(row)
         reading = snapshot.kris[finding.kri]
-        return Parts(supporting(places_of(places), round((reading.value or 0) * reading.n)))
+        return Parts(supporting(places_of(program, rows), round((reading.value or 0) * reading.n)))
 
     return parts
 
 
 def _newest_moved(snapshot: ProgramSnapshot, after: int) -> Places:
     program = snapshot.program
-    return newest_of_program(program, after, snapshot.at, lambda rows: moved(program, rows))
+    return newest_of_program(program, after, snapshot.at, lambda places: moved(program, places))
 
 
 def _of_a_day(snapshot: ProgramSnapshot, finding: ProgramFinding) -> Parts:
@@ -227,7 +225,7 @@ def _to_the_most_paid(snapshot: ProgramSnapshot, _finding: ProgramFinding) -> Pa
     program = snapshot.program
     party = program.counterparties.all[program.kri_windows.now.most_paid_party()]
     edges = program.graph.into.get(party.node)
-    places = within([] if edges is None else [edges], snapshot.at - DAYS_30, snapshot.at, NAMED)
+    places = within(program, [] if edges is None else [edges], snapshot.at - DAYS_30, snapshot.at, NAMED)
     total = 0 if edges is None else edges.count_between(snapshot.at - DAYS_30, snapshot.at, as_of=snapshot.at)
     return Parts(supporting(places, total), counterparty_id=None if party.unlisted else party.id)
 

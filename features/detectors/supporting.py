@@ -9,8 +9,6 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from typing import Final
 
-import numpy as np
-
 from clearhold.features.bank.statuses import FROZEN_RETURN_CODE, STOP_RETURN_CODES, UNAUTHORIZED_RETURN_CODES
 from clearhold.features.catalogue.thresholds import SCATTER_GATHER_MIDDLES, SMALL_CARD_BELOW_CENTS
 from clearhold.features.core.entries.actions import CapKind
@@ -20,11 +18,8 @@ from clearhold.features.core.vocabulary import SubjectType
 from clearhold.features.detectors.detector import AlertSubject, DetectionContext, Finding
 from clearhold.features.detectors.places import (
     NAMED,
-    NO_PLACES,
     Flags,
     Keep,
-    Place,
-    Places,
     SupportingTransfers,
     alike,
     are_below,
@@ -35,6 +30,7 @@ from clearhold.features.detectors.places import (
     in_thousands,
     in_zone,
     joined,
+    kept,
     micro,
     moved,
     newest_of_program,
@@ -46,9 +42,8 @@ from clearhold.features.detectors.places import (
     within,
 )
 from clearhold.features.limits.caps import period_of
-from clearhold.features.state.transfer_table import COUNTERPARTY, ReturnState
+from clearhold.features.state.transfer_table import COUNTERPARTY, NO_PLACES, ROW, Places, ReturnState
 from clearhold.features.windows.edges import NOBODY, Edges, node_of_actor
-from clearhold.features.windows.narrow_table import Numbers
 from clearhold.features.windows.series import ALWAYS
 
 FOLLOW_MONEY: Final = frozenset({"round_trip", "layering_hops", "scatter_gather", "gather_scatter"})
@@ -56,6 +51,7 @@ FOLLOW_MONEY: Final = frozenset({"round_trip", "layering_hops", "scatter_gather"
 
 LIMIT: Final = "limit"
 """The figure that names the kind of a cap that was crossed."""
+_of_outgoing: Final = of_classes(OUTGOING_CLASSES)
 _BANKING_DAYS_2: Final = 4 * HOURS_24  # two banking days and a weekend between them
 
 Support = Callable[[DetectionContext, AlertSubject, int], Places]
@@ -77,9 +73,9 @@ def rests_on(context: DetectionContext, finding: Finding) -> SupportingTransfers
     """The supporting transfers of the finding, its own included."""
     rest = _RESTS.get(finding.figures.get(LIMIT, finding.detector.id))
     places = NO_PLACES if rest is None else rest(context, finding.subject, finding.at)
-    own = [context.at, context.landed.row_index]
-    if (rest is None or finding.at == context.at) and places[:, -1:].T.tolist() != [own]:
-        places = joined(places, np.array([own]).T)
+    own = context.landed.row_index
+    if (rest is None or finding.at == context.at) and (not places.size or places[ROW, -1] != own):
+        places = joined(places, places_of(context.program, (own,)))
     return supporting(places, max(_counted(context, finding), default=0))
 
 
@@ -103,7 +99,8 @@ def _edges_at(context: DetectionContext, subject: AlertSubject) -> list[Edges]:
     if node == NOBODY:
         return []
     graph = program.graph
-    return [side[node] for side in (graph.into, graph.out, graph.alone) if node in side]
+    sides = (graph.into.get(node), graph.out.get(node), graph.alone.get(node))
+    return [edges for edges in sides if edges is not None]
 
 
 def _node_of(context: DetectionContext, subject: AlertSubject) -> int:
@@ -119,9 +116,9 @@ def _window(span: int, keep: Keep | None = None) -> Support:
     def rest(context: DetectionContext, subject: AlertSubject, at: int) -> Places:
         edges = _edges_at(context, subject)
         if keep is None:
-            return within(edges, at - span, at, NAMED)
-        places = within(edges, at - span, at)
-        return places[:, keep(context, places[1])]
+            return within(context.program, edges, at - span, at, NAMED)
+        places = within(context.program, edges, at - span, at)
+        return kept(places, keep(context, places))
 
     return rest
 
@@ -133,7 +130,7 @@ def _side(span: int, *, payer: bool, into: bool) -> Support:
         nodes = context.transfer.nodes()
         graph = context.program.graph
         edges = (graph.into if into else graph.out).get(nodes[0 if payer else 1])
-        return NO_PLACES if edges is None else within([edges], at - span, at)
+        return NO_PLACES if edges is None else within(context.program, [edges], at - span, at)
 
     return rest
 
@@ -148,15 +145,10 @@ def _both(*rests: Support) -> Support:
 def _of_strangers(context: DetectionContext, subject: AlertSubject, at: int) -> Places:
     """The day's transfers with counterparties that are new to the program on that day."""
     program, after = context.program, at - HOURS_24
-
-    def is_new(party: int) -> bool:
-        first = program.counterparties.all[party].times.first(at)
-        return first is None or first > after
-
-    places = within(_edges_at(context, subject), after, at)
-    parties = program.transfers.column(places[1], COUNTERPARTY).tolist()
-    strangers = {party for party in {*parties} if party >= 0 and is_new(party)}
-    return places[:, flags(party in strangers for party in parties)]
+    places, known = within(program, _edges_at(context, subject), after, at), program.counterparties.all
+    parties = places[COUNTERPARTY].tolist()
+    strangers = {party for party in {*parties} if party >= 0 and known[party].times.begins_after(after, at)}
+    return kept(places, flags([party in strangers for party in parties])) if strangers else NO_PLACES
 
 
 def _of_account(context: DetectionContext, _subject: AlertSubject, at: int) -> Places:
@@ -169,19 +161,19 @@ def _of_account(context: DetectionContext, _subject: AlertSubject, at: int) -> P
         sharing |= {other.index: other for other in program.counterparties.sharing(party.routing, party.last4)}
     nodes = {program.node_of(other) for other in sharing.values()}
     sides = (program.graph.into, program.graph.out)
-    places = within([side[node] for node in nodes for side in sides if node in side], at - DAYS_30, at)
-    parties = program.transfers.column(places[1], COUNTERPARTY).tolist()
-    return places[:, flags(party in sharing for party in parties)]
+    places = within(program, [side[node] for node in nodes for side in sides if node in side], at - DAYS_30, at)
+    return kept(places, flags([party in sharing for party in places[COUNTERPARTY].tolist()]))
 
 
 def _returned_since(
     context: DetectionContext, subject: AlertSubject, after: int, at: int, keep: Callable[[ReturnState], bool]
 ) -> Places:
     """The subject's newest transfers since ``after`` whose return counts and is kept."""
-    places = within(_edges_at(context, subject), after, at)
-    states = map(context.program.returned.get, places[1].tolist())
-    kept = flags(state is not None and state.counts and state.at <= at and keep(state) for state in states)
-    return places[:, kept]
+    places = within(context.program, _edges_at(context, subject), after, at)
+    states = map(context.program.returned.get, places[ROW].tolist())
+    return kept(
+        places, flags([state is not None and state.counts and state.at <= at and keep(state) for state in states])
+    )
 
 
 def _returned(span: int, codes: frozenset[str] | None) -> Support:
@@ -218,21 +210,19 @@ def _gathered_by_middles(context: DetectionContext, _subject: AlertSubject, at: 
     if into is None:
         return NO_PLACES
     gathered = into.near(at - DAYS_7, at, but=NOBODY, as_of=at)
-    spread: list[tuple[Place, int, int]] = []
+    spread: list[tuple[int, int, int]] = []
     for middle in dict.fromkeys(gathered.others):
         edges = graph.into.get(middle)
         if edges is not None:
             near = edges.near(at - DAYS_7, at, but=NOBODY, as_of=at)
-            columns = zip(near.times, near.rows, near.others, strict=True)
-            spread += [((time, row), origin, middle) for time, row, origin in columns]
+            spread += [(row, origin, middle) for row, origin in zip(near.rows, near.others, strict=True)]
     reached = Counter(origin for origin, _ in {(origin, middle) for _, origin, middle in spread})
-    places = {place for place, origin, _ in spread if reached[origin] >= SCATTER_GATHER_MIDDLES}
-    return places_of(places.union(zip(gathered.times, gathered.rows, strict=True)))
+    rows = {row for row, origin, _ in spread if reached[origin] >= SCATTER_GATHER_MIDDLES}
+    return places_of(program, rows.union(gathered.rows))
 
 
 def _path(context: DetectionContext, _subject: AlertSubject, _at: int) -> Places:
-    rows = (*context.assessment.layering, *context.assessment.round_trip)
-    return places_of((context.program.transfers.at(row), row) for row in rows)
+    return places_of(context.program, (*context.assessment.layering, *context.assessment.round_trip))
 
 
 def _attempts(context: DetectionContext, subject: AlertSubject, at: int) -> Places:
@@ -240,9 +230,8 @@ def _attempts(context: DetectionContext, subject: AlertSubject, at: int) -> Plac
     if subject.type is SubjectType.PROGRAM:
         return _of_program(HOUR_US, of_cards)(context, subject, at)
     edges = context.program.attempts.get(context.transfer.card())
-    places = within([] if edges is None else [edges], at - HOUR_US, at)
-    is_small = are_below(context, places[1], SMALL_CARD_BELOW_CENTS)
-    return places[:, declined(context, places[1]) | is_small]
+    places = within(context.program, [] if edges is None else [edges], at - HOUR_US, at)
+    return kept(places, declined(context, places) | are_below(places, SMALL_CARD_BELOW_CENTS))
 
 
 def _of_program(span: int, keep: Keep) -> Support:
@@ -256,8 +245,8 @@ def _micro_entries(context: DetectionContext, subject: AlertSubject, at: int) ->
     return _of_program(HOURS_24, _moved_micro)(context, subject, at)
 
 
-def _moved_micro(context: DetectionContext, rows: Numbers) -> Flags:
-    return moved(context.program, rows) & micro(context, rows)
+def _moved_micro(context: DetectionContext, places: Places) -> Flags:
+    return moved(context.program, places) & micro(context, places)
 
 
 def _debits(kind: CapKind) -> Support:
@@ -267,8 +256,8 @@ def _debits(kind: CapKind) -> Support:
 
 def _sent_today(context: DetectionContext, subject: AlertSubject, at: int) -> Places:
     """The outgoing transfers of the transfer's actor on the day."""
-    places = within(_edges_at(context, subject), period_of(CapKind.ENTITY_DAILY, at)[0] - 1, at)
-    return places[:, of_classes(OUTGOING_CLASSES)(context, places[1])]
+    places = within(context.program, _edges_at(context, subject), period_of(CapKind.ENTITY_DAILY, at)[0] - 1, at)
+    return kept(places, _of_outgoing(context, places))
 
 
 _IN_AND_OUT: Final = _window(HOURS_48, but_cards)

@@ -1,5 +1,6 @@
 """The part of the vector that is measured over series by kind: amounts, returns, ACH entries and card attempts."""
 
+from bisect import bisect_left, bisect_right
 from typing import Final
 
 from clearhold.features.catalogue.amounts import Amounts
@@ -40,7 +41,8 @@ def amounts_of(subject: Subject, before: Before, at: int) -> tuple[Amounts, int 
     equal = 0 if cents is None else int(subject.moved)
     if of_day and cents is not None:
         slack = cents // _WITHIN_PARTS
-        equal += sum(1 for amount in of_quarter[-of_day:] if cents - slack <= amount <= cents + slack)
+        sorted_day = in_order if of_day >= n else sorted(of_quarter[-of_day:])
+        equal += bisect_right(sorted_day, cents + slack) - bisect_left(sorted_day, cents - slack)
     all_48h = before.of_48h[1]
     received_48h = cents_in(actor.series_by_kind, _RECEIVED, at - 2 * DAY_US, at)
     sent_48h = all_48h - received_48h - cents_in(actor.series_by_kind, _CARDS, at - 2 * DAY_US, at)

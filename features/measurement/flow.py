@@ -112,11 +112,11 @@ def new_counterparties(subject: Subject, program: ProgramSeries, around: Surroun
     since, but = at - DAY_US, subject.own.row
     own = [edges for edges in (around.into_own, around.out_of_own) if edges is not None]
     nears = [near for edges in own if (near := edges.near(since, at, but=but, as_of=at)).rows]
-    recent = {index for _, index in _own_edges(nears, program, actor.index, at)[-EDGES_A_NODE:]}
+    recent = _recent_parties(nears, program, actor.index, at)
     if subject.counterparty is not None and subject.moved:
         recent.add(subject.counterparty.index)
     book = program.counterparties.all
-    new = sum(1 for index in recent if _first_after(book[index], since, at))
+    new = len([index for index in recent if book[index].times.begins_after(since, at)])
     return new + (1 if subject.counterparty is None and subject.counterparty_named else 0)
 
 
@@ -167,6 +167,16 @@ def _usual_week(edges: Edges | None, at: int) -> int | None:
     return None if edges is None else edges.usual_week(at)
 
 
+def _recent_parties(nears: list[Near], program: ProgramSeries, actor: int, at: int) -> set[int]:
+    """The counterparties of the actor's newest own transfers."""
+    if len(nears) == 1:
+        others = {*nears[0].others}
+        parties = {other // 2 for other in others if other % 2}
+        if len(parties) == len(others):
+            return parties
+    return {index for _, index in _own_edges(nears, program, actor, at)[-EDGES_A_NODE:]}
+
+
 def _own_edges(nears: list[Near], program: ProgramSeries, actor: int, at: int) -> list[tuple[tuple[int, int], int]]:
     """(instant and row, counterparty) of the edges that are the actor's own transfers, oldest first."""
     own_edges: list[tuple[tuple[int, int], int]] = []
@@ -179,11 +189,6 @@ def _own_edges(nears: list[Near], program: ProgramSeries, actor: int, at: int) -
                 if own == actor:
                     own_edges.append(((time, row), counterparty))
     return sorted(own_edges) if len(nears) > 1 else own_edges
-
-
-def _first_after(party: KnownCounterparty, since: int, at: int) -> bool:
-    first = party.times.first(at)
-    return first is None or first > since
 
 
 def new_payees(

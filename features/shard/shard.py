@@ -78,6 +78,7 @@ class ShardState:
                 except Exception as error:  # noqa: BLE001 - as in ``apply``
                     emit(quarantine_row(entry, f"{type(error).__name__}: {error}"))
                 return True
+            program.read_transfers.end_page()
             del self._in_page[program_id]
         return False
 

@@ -109,16 +109,25 @@ class AlertState(msgspec.Struct, kw_only=True, gc=False, array_like=True):
         return memoryview(self.older_rows or b"").cast("I")
 
     def has_older(self, row: int) -> bool:
+        if self._is_newer(row):
+            return False
         rows = self.older()
         place = bisect_left(rows, row)
         return place < len(rows) and rows[place] == row
 
     def add_older(self, row: int) -> None:
-        if not self.has_older(row):
+        if self.older_rows is None:
+            self.older_rows = bytearray()
+        if self._is_newer(row):
+            self.older_rows += row.to_bytes(_ROW_BYTES, byteorder)
+        elif not self.has_older(row):
             place = bisect_left(self.older(), row) * _ROW_BYTES
-            if self.older_rows is None:
-                self.older_rows = bytearray()
             self.older_rows[place:place] = row.to_bytes(_ROW_BYTES, byteorder)
+
+    def _is_newer(self, row: int) -> bool:
+        """Whether it comes after all of ``older``, as most do."""
+        rows = self.older_rows
+        return not rows or row > int.from_bytes(rows[-_ROW_BYTES:], byteorder)
 
     def trim(self) -> None:
         """Drop the fields that a closed alert does not need again; the store has them."""

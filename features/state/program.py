@@ -28,6 +28,7 @@ from clearhold.features.state.open_preflights import OpenPreflights
 from clearhold.features.state.parties import NO_ACTOR, Actor, KnownCounterparty
 from clearhold.features.state.party_details import SnapshotOrder
 from clearhold.features.state.program_series import Arrivals, CountedLines, Declared, ProgramSeries
+from clearhold.features.state.read_transfers import ReadTransfers
 from clearhold.features.state.score_memory import ScoreMemory
 from clearhold.features.state.transfer_table import Counted, ReturnState, TransferTable, counted_of, return_of
 from clearhold.features.windows.acquaintances import Acquaintances
@@ -60,6 +61,7 @@ class ProgramState:
         self.events = IdIndex()
         self.arrivals = Arrivals()
         self.transfers = TransferTable()
+        self.read_transfers = ReadTransfers(self.transfers)
         self.strings = StringTable()
         self.kri_windows = KriWindows(self.transfers, self.strings, self.declared_at)
         self.kri_facts = KriFacts()
@@ -98,8 +100,7 @@ class ProgramState:
         self.to_scorings: Callable[[Any], None] | None = None  # gets each scoring, where no other row is of use
         self.introduced: list[Actor] = []  # entities first named since ``emit_introduced`` last ran
         self.screening_news: list[tuple[Actor, frozenset[str]]] = []  # outcomes since ``open_for_outcomes`` last ran
-        self._entities: dict[str, Actor] = {}
-        self._account_actors: dict[str, Actor] = {}
+        self._entities, self._account_actors = dict[str, Actor](), dict[str, Actor]()
         self.merged: dict[int, int] = {}  # see ``ProgramSeries``
         self.series = self._series()
 

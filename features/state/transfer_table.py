@@ -4,6 +4,7 @@ Unit    instants in microseconds, amounts in cents; -1 in an index means none; s
 """
 
 from bisect import bisect_left
+from collections import deque
 from collections.abc import Iterator, Sequence
 from typing import Any, Final, NamedTuple
 
@@ -24,13 +25,17 @@ _HOURS_KEPT: Final = 32  # more than a day of them
 # Columns of the table. Instants and offsets are distances from each other, so that they take few bytes.
 CENTS: Final = 0
 AT: Final = 1
-_KIND: Final = 2
+KIND: Final = 2
 COUNTERPARTY: Final = 3
-_SCORE: Final = 4
+ROW: Final = 4  # in ``Places``; the table has the score here
 _AT_A_GLANCE: Final = 5  # the columns so far
 ACTOR: Final = 5
-_RAW_OFFSET: Final = 6
+RAW_OFFSET: Final = 6  # of the entry that delivered the newest snapshot
+_IN_PLACES: Final = 7  # the columns so far
 _WIDTH: Final = 20
+WRITES_KEPT: Final = 64
+Places = Numbers  # several transfers by column: ``CENTS`` to ``RAW_OFFSET``
+NO_PLACES: Final[Places] = np.zeros((_IN_PLACES, 0), np.int64)
 _NO_DAY: Final = 0
 _NO_DAY_AT_ALL: Final = -1  # an instant within a day, stored beside the table
 Kind = tuple[int, int, int, int, int, int, int, bool]
@@ -157,15 +162,16 @@ def _day_of(effective_at: int, at: int) -> int:
 
 def _effective_at(day: int, at: int) -> int:
     """The inverse of ``_day_of``."""
-    if day == _NO_DAY:
-        return NO_INSTANT
-    return (at // DAY_US + (day // 2 if day & 1 else -day // 2)) * DAY_US
+    return NO_INSTANT if day == _NO_DAY else (at // DAY_US + (day // 2 if day & 1 else -day // 2)) * DAY_US
 
 
 class TransferTable:
     """Records by row, and the row of a transfer id."""
 
-    __slots__ = ("_hours", "_instants", "_kind_columns", "_kind_numbers", "_kinds", "_records", "_rows", "_unknown")
+    __slots__ = (
+        *("_hours", "_instants", "_kind_columns", "_kind_numbers", "_kinds", "_records", "_rows", "_unknown"),
+        *("newest_writes", "writes"),
+    )
 
     def __init__(self) -> None:
         self._records = NarrowTable(_WIDTH, head=_AT_A_GLANCE)
@@ -176,6 +182,7 @@ class TransferTable:
         self._rows = IdIndex()
         self._hours: list[tuple[int, int]] = []  # the newest hours in which transfers landed, and the first row of each
         self._unknown: tuple[str, bytes] | None = None  # the id that ``row_of`` did not find, with its key
+        self.writes, self.newest_writes = 0, deque[int](maxlen=WRITES_KEPT)  # of known rows: how many, and which
 
     def __len__(self) -> int:
         return len(self._records)
@@ -224,19 +231,24 @@ class TransferTable:
             cents, at, counterparty, status, country, sec_code, card_reason, class_id, ach_type, score, moved
         )
 
-    def column(self, rows: Numbers, column: int) -> Numbers:
-        """A column of several transfers."""
-        return self._records.gather(rows, column)
+    def place(self, row: int) -> list[int]:
+        place = self._records.lead(row, _IN_PLACES)
+        place[ROW] = row
+        return place
 
-    def kind(self, rows: Numbers, field: str) -> Numbers:
+    def places(self, rows: Numbers) -> Places:
+        places = self._records.gather(rows, _IN_PLACES)
+        places[ROW] = rows
+        return places
+
+    def kind(self, places: Places, field: str) -> Numbers:
         """A field of the kinds of several transfers."""
         if len(self._kind_columns) != len(self._kinds):
             self._kind_columns = np.array(self._kinds, _KINDS)
-        column: Numbers = self._kind_columns[field][self._records.gather(rows, _KIND)]
+        column: Numbers = self._kind_columns[field][places[KIND]]
         return column
 
     def cents(self, row: int) -> int | None:
-        """The US cents of a transfer, None when unknown."""
         return priced(self._records.number(row, CENTS))
 
     def at(self, row: int) -> int:
@@ -248,7 +260,7 @@ class TransferTable:
         first = self._hours[place][1] if place < len(self._hours) else len(self)
         class_ids, have_moved = np.array([kind[5] for kind in self._kinds]), np.array([kind[7] for kind in self._kinds])
         parts: list[tuple[Numbers, ...]] = [(np.zeros(0, np.int64),) * len(MovedColumns._fields)]
-        for _, (cents, at, kinds, actors) in self._records.from_row(first, (CENTS, AT, _KIND, ACTOR)):
+        for _, (cents, at, kinds, actors) in self._records.from_row(first, (CENTS, AT, KIND, ACTOR)):
             rows = np.flatnonzero(have_moved[kinds] & (at > now - HOURS_24) & (at <= now))
             parts.append((cents[rows], at[rows], actors[rows], class_ids[kinds[rows]]))
         return MovedColumns(*map(np.concatenate, zip(*parts, strict=True)))
@@ -258,9 +270,8 @@ class TransferTable:
         blocks = self._records.from_row(0, (AT,))
         return [first + int(place) for first, (at,) in blocks for place in np.flatnonzero(at > instant)]
 
-    def raw_offsets(self, rows: Numbers | Sequence[int]) -> tuple[int, ...]:
-        """The log offsets that delivered the newest snapshots."""
-        return tuple(self._records.gather(np.asarray(rows, np.int64), _RAW_OFFSET).tolist())
+    def raw_offsets(self, rows: Sequence[int]) -> tuple[int, ...]:
+        return tuple(self._records.number(row, RAW_OFFSET) for row in rows)
 
     def sides(self, row: int) -> tuple[int, int]:
         """Actor and counterparty of the newest state."""
@@ -268,6 +279,8 @@ class TransferTable:
 
     def write(self, row: int, record: TransferRecord) -> None:
         self._records.write(row, self._numbers_of(row, record))
+        self.writes += 1
+        self.newest_writes.append(row)
 
     def _numbers_of(self, row: int, record: TransferRecord) -> tuple[int, ...]:
         """The record as a row of numbers; other values are stored beside."""

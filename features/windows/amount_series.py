@@ -49,6 +49,22 @@ class AmountSeries(Series):
         times = self._times
         return INSTANTS[len(self._sums)](self._sums) if times is None else times
 
+    def begins_after(self, since: int, upto: int) -> bool:
+        """Whether no fact is as old as ``since``, as known at ``upto``, which is not before it.
+
+        >>> amounts = AmountSeries()
+        >>> _ = amounts.add_amount(10, 500)
+        >>> amounts.begins_after(9, 20), amounts.begins_after(10, 20)
+        (True, False)
+        """
+        if self.revised_at > upto:
+            first = self.first(upto)
+            return first is None or first > since
+        times: Sequence[int] | None = self._times
+        if times is None:
+            times = INSTANTS[len(self._sums)](self._sums)
+        return not times or times[0] > since
+
     def add_amount(self, at: int, cents: int, *, known_at: int | None = None) -> int:
         times, sums = self._times, self._sums
         if times is None or isinstance(sums, bytes):

@@ -126,11 +126,24 @@ class Edges(EventTimes):
         if self._notes is not None:
             self._notes = sorted((*note[:3], new if note[3] == old else note[3], note[4]) for note in self._notes)
 
+    @property
+    def revision_count(self) -> int:
+        """It grows with each removed edge, and with each that was added later than its transfer was known."""
+        return 0 if self._notes is None else len(self._notes)
+
     def newest_places(self, after: int, upto: int, most: int) -> tuple["array[int]", "array[int]"]:
         """Instants and rows of the newest edges in (after, upto] as of today, oldest first."""
+        first, last = self.newest_between(after, upto, most)
+        return self.times[first:last], self.rows_between(first, last)
+
+    def newest_between(self, after: int, upto: int, most: int) -> tuple[int, int]:
+        """The newest edges in (after, upto] as of today: the index of the first, and the index behind the last."""
         last = bisect_right(self.times, upto)
-        first = max(bisect_right(self.times, after, 0, last), last - most)
-        return self.times[first:last], self._ends[2 * first : 2 * last : 2]
+        return max(bisect_right(self.times, after, 0, last), last - most), last
+
+    def rows_between(self, first: int, last: int) -> "array[int]":
+        """The rows of edges by index, without ``last``."""
+        return self._ends[2 * first : 2 * last : 2]
 
     def place_of(self, at: int, row: int) -> int | None:
         """The index of the transfer's edge at that instant; None without one."""

@@ -68,8 +68,8 @@ class NarrowTable:
     >>> table.write(7, (-5, 2**62))
     >>> table.read(7), table.number(8, 1)
     ([-5, 4611686018427387904], 1000000000000008)
-    >>> table.gather(np.array([599, 8]), 1).tolist()
-    [1000000000000599, 1000000000000008]
+    >>> table.gather(np.array([599, 8]), 2).tolist()
+    [[599, 8], [1000000000000599, 1000000000000008]]
     """
 
     __slots__ = ("_bases", "_blocks", "_count", "_head", "_layouts", "_open")
@@ -110,6 +110,13 @@ class NarrowTable:
         layout = self._layouts[block]
         return list(map(add, self._bases[block], layout.head(self._blocks[block], (row & _PLACE) * layout.size)))
 
+    def lead(self, row: int, width: int) -> list[int]:
+        """The numbers of a row's first ``width`` columns."""
+        block = row >> BLOCK_BITS
+        layout = self._layouts[block]
+        distances = _reader(layout.codes[:width])(self._blocks[block], (row & _PLACE) * layout.size)
+        return list(map(add, self._bases[block], distances))
+
     def number(self, row: int, column: int) -> int:
         """One number of a row."""
         block = row >> BLOCK_BITS
@@ -117,17 +124,25 @@ class NarrowTable:
         distance: int = layout.columns[column](self._blocks[block], (row & _PLACE) * layout.size)[0]
         return self._bases[block][column] + distance
 
-    def gather(self, rows: Numbers, column: int) -> Numbers:
-        """A column of several rows; rows of one block that follow each other are read together."""
+    def gather(self, rows: Numbers, width: int) -> Numbers:
+        """The first ``width`` columns of several rows; rows of one block that follow each other are read together."""
         count = len(rows)
         blocks = rows >> BLOCK_BITS
         ends = np.flatnonzero(blocks[1:] != blocks[:-1]) + 1 if count >= _MANY else ()
         if count < _MANY * (len(ends) + 1):
-            return np.array([self.number(row, column) for row in rows.tolist()], np.int64)
-        gathered = np.empty(count, np.int64)
+            return self._gather_each(rows.tolist(), width)
+        gathered = np.empty((width, count), np.int64)
         for first, last in pairwise((0, *ends, count)):
-            gathered[first:last] = self._numbers(int(blocks[first]), column, rows[first:last] & _PLACE)
+            block, places = int(blocks[first]), rows[first:last] & _PLACE
+            for column in range(width):
+                gathered[column, first:last] = self._numbers(block, column, places)
         return gathered
+
+    def _gather_each(self, rows: list[int], width: int) -> Numbers:
+        gathered = array(_WIDEST)
+        for row in rows:
+            gathered.extend(self.lead(row, width))
+        return np.frombuffer(gathered, np.int64).reshape(-1, width).T
 
     def write(self, row: int, numbers: Sequence[int]) -> None:
         """Replace a row."""

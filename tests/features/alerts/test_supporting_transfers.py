@@ -26,13 +26,23 @@ from clearhold.features.core.money import (
 from clearhold.features.core.rows.alerts import AlertRow
 from clearhold.features.detectors import places, program, supporting
 from clearhold.features.detectors.detector import DetectionContext
-from clearhold.features.detectors.places import NAMED, READ, Flags, Keep, Places, places_of
+from clearhold.features.detectors.places import NAMED, Flags, Keep
 from clearhold.features.shard.shard import ShardState
+from clearhold.features.state import read_transfers
 from clearhold.features.state.program import ProgramState
-from clearhold.features.state.transfer_table import TransferBrief, TransferTable, priced
+from clearhold.features.state.read_transfers import MOST_READ
+from clearhold.features.state.transfer_table import (
+    AT,
+    NO_PLACES,
+    ROW,
+    Places,
+    TransferBrief,
+    TransferTable,
+    priced,
+)
 from clearhold.features.windows.edges import Edges
 from clearhold.features.windows.id_index import StringTable
-from clearhold.features.windows.narrow_table import NarrowTable, Numbers
+from clearhold.features.windows.narrow_table import NarrowTable
 from clearhold.features.windows.series_kinds import DECLINED, FRAUD_REASONS
 from tests.features.state.test_transfer_columns import a_record
 from tests.oracle.random_streams import stream_of
@@ -115,51 +125,61 @@ def test_given_transfers_when_they_are_selected_together_then_each_is_selected_a
     context = cast(DetectionContext, SimpleNamespace(vector=vector, program=state))
     keep, plain = PLAIN[name]
 
-    selected = keep(context, np.arange(40))
+    selected = keep(context, table.places(np.arange(40)))
 
     assert selected.tolist() == [plain(context, table.glance(row)) for row in range(40)]
 
 
-def plain_joined(*parts: Places) -> Places:
-    return places_of((at, row) for part in parts for at, row in part.T.tolist())
+def places_at(state: ProgramState, pairs: Iterable[tuple[int, int]]) -> Places:
+    """The transfers of these own times and rows, each read from its row alone."""
+    columns = [[*read_from(state.transfers, row)] for _, row in pairs]
+    return np.array(columns, np.int64).reshape(-1, len(NO_PLACES)).T
 
 
-def plain_within(edges: Iterable[Edges], after: int, upto: int, most: int = READ) -> Places:
+def read_from(table: TransferTable, row: int) -> list[int]:
+    place = table._records.read(row)[: len(NO_PLACES)]
+    place[ROW] = row
+    return place
+
+
+def plain_within(state: ProgramState, edges: Iterable[Edges], after: int, upto: int, most: int = MOST_READ) -> Places:
     columns = [each.newest_places(after, upto, most) for each in edges]
-    return places_of(sorted({place for each in columns for place in zip(*each, strict=True)})[-most:])
+    return places_at(state, sorted({place for each in columns for place in zip(*each, strict=True)})[-most:])
 
 
-def plain_newest_of_program(state: ProgramState, after: int, upto: int, keep: Callable[[Numbers], Flags]) -> Places:
-    newest = [(state.transfers.at(row), row) for row in reversed(range(len(state.transfers))[-READ:])]
-    among = [(at, row) for at, row in newest if after < at <= upto and keep(np.array([row]))[0]]
-    return places_of(among[:NAMED])
+def plain_newest_of_program(state: ProgramState, after: int, upto: int, keep: Callable[[Places], Flags]) -> Places:
+    newest = [(state.transfers.read(row).at, row) for row in reversed(range(len(state.transfers))[-MOST_READ:])]
+    among = [place for place in newest if after < place[0] <= upto and keep(places_at(state, [place]))[0]]
+    return places_at(state, sorted(among[:NAMED]))
 
 
-def plain_gather(table: NarrowTable, rows: Numbers, column: int) -> Numbers:
-    return np.array([table.read(row)[column] for row in rows.tolist()], np.int64)
+def plain_joined(*parts: Places) -> Places:
+    columns = {(column[AT], column[ROW]): column for part in parts for column in part.T.tolist()}
+    return np.array([columns[key] for key in sorted(columns)], np.int64).reshape(-1, len(NO_PLACES)).T
 
 
-def result_of(seed: int, *, plain: bool) -> tuple[list[msgspec.Struct], list[bytes]]:
+def result_of(seed: int, *, plain: bool = False, page: int = 1) -> tuple[list[msgspec.Struct], list[bytes]]:
     state, rows = ShardState(0), list[msgspec.Struct]()
     with ExitStack() as patches:
         if plain:
             selection: dict[str, Any] = {"within": plain_within, "newest_of_program": plain_newest_of_program}
             patches.enter_context(patch.multiple(supporting, joined=plain_joined, **selection))
             patches.enter_context(patch.multiple(program, **selection))
-            patches.enter_context(patch.object(NarrowTable, "gather", plain_gather))
-        for entry in stream_of(Random(seed), 80):
-            state.apply(entry, rows.append)
+        patches.enter_context(patch.multiple(read_transfers, KEPT_FROM=1, MOST_READ=9, MOST_PARTIES=3, ROOM=1, PAGES=2))
+        for number, entry in enumerate(stream_of(Random(seed), 80), 1):
+            state.apply(entry, rows.append, ends_page=number % page == 0)
     return rows, list(state.dump())
 
 
+@pytest.mark.parametrize("page", [1, 5, 1_000])
 @pytest.mark.parametrize("seed", range(8))
 def test_given_a_stream_when_supporting_transfers_are_read_one_by_one_then_rows_and_state_are_the_same(
-    seed: int,
+    seed: int, page: int
 ) -> None:
-    rows, state = result_of(seed, plain=False)
+    rows, state = result_of(seed, page=page)
 
     assert any(isinstance(row, AlertRow) for row in rows)
-    assert (rows, state) == result_of(seed, plain=True)
+    assert (rows, state) == result_of(seed, page=page, plain=True)
 
 
 def rows_read_alone(story: ShardStory, deliver: Callable[[], object]) -> int:
@@ -173,7 +193,8 @@ def rows_read_alone(story: ShardStory, deliver: Callable[[], object]) -> int:
 
         return call
 
-    with patch.multiple(NarrowTable, number=counted(NarrowTable.number), head=counted(NarrowTable.head)):
+    alone: dict[str, Any] = {name: counted(getattr(NarrowTable, name)) for name in ("number", "head", "lead")}
+    with patch.multiple(NarrowTable, **alone):
         deliver()
     assert story.last(AlertRow)
     return len(read)

@@ -1,5 +1,6 @@
 """Entries are committed in pages: the state and the newest rows are the same wherever the pages end."""
 
+import sys
 from collections import Counter
 from random import Random
 from typing import Final
@@ -11,7 +12,7 @@ import pytest
 from clearhold.features.alerts.newest_finding import NewestFinding
 from clearhold.features.core.instants import DAY_US as DAY
 from clearhold.features.core.instants import HOUR_US as HOUR
-from clearhold.features.core.log_entry import LogEntry
+from clearhold.features.core.log_entry import LogEntry, no_rows
 from clearhold.features.core.rows.alerts import AlertRow
 from clearhold.features.core.rows.events import QuarantineRow
 from clearhold.features.shard.shard import ShardState
@@ -107,6 +108,36 @@ def test_given_forty_transfers_of_a_page_when_they_join_an_alert_then_it_is_writ
     assert len(each) > 30
     assert versions == [each[0], each[-1]]
     assert evidence_of(versions[-1])["hits"] == len(each)
+
+
+def calls_of(entry: LogEntry, state: ShardState) -> int:
+    """How many functions are called to apply an entry, those of the interpreter included."""
+    calls = 0
+
+    def count(_frame: object, event: str, _argument: object) -> None:
+        nonlocal calls
+        calls += event in {"call", "c_call"}
+
+    sys.setprofile(count)
+    try:
+        state.apply(entry, no_rows, ends_page=False)
+    finally:
+        sys.setprofile(None)
+    return calls
+
+
+def calls_at(entities: int) -> int:
+    """The calls of one transfer after 400 of a page at a number of entities."""
+    story, state = detector_story(), ShardState(0)
+    for place in range(401):
+        story.wire(f"enti_{place % entities}", f"cpty_{place % entities}", 250_00, place * MINUTE)
+    for entry in story.entries[:-1]:
+        state.apply(entry, no_rows, ends_page=False)
+    return calls_of(story.entries[-1], state)
+
+
+def test_given_one_busy_entity_when_its_next_transfer_joins_its_alerts_then_it_costs_little_more_than_at_many() -> None:
+    assert calls_at(1) < 1.75 * calls_at(401)
 
 
 def test_given_an_alert_that_fails_when_its_page_ends_then_the_entry_is_quarantined_and_others_are_written() -> None:

@@ -15,6 +15,8 @@ from clearhold.features.state.transfer_table import (
     AT,
     CENTS,
     COUNTERPARTY,
+    RAW_OFFSET,
+    ROW,
     TransferRecord,
     TransferTable,
 )
@@ -22,7 +24,7 @@ from clearhold.features.windows import narrow_table
 from tests.features.state.test_transfer_table import records
 from tests.support.clock import T0
 
-COLUMNS = {"cents": CENTS, "at": AT, "counterparty": COUNTERPARTY, "actor": ACTOR}
+COLUMNS = {"cents": CENTS, "at": AT, "counterparty": COUNTERPARTY, "actor": ACTOR, "raw_offset": RAW_OFFSET}
 KINDS = ("status", "country", "sec_code", "currency", "card_reason", "class_id", "ach_type", "moved")
 
 
@@ -42,10 +44,13 @@ def test_given_rows_in_any_order_when_they_are_read_by_column_then_each_has_its_
             table.add(f"acht_{row}", record)
         chosen = np.array(rows, np.int64)
 
-        kinds = {name: table.kind(chosen, name) for name in KINDS}
+        places = table.places(chosen)
+        kinds = {name: table.kind(places, name) for name in KINDS}
 
         for name, column in COLUMNS.items():
-            assert table.column(chosen, column).tolist() == [getattr(written[row], name) for row in rows], name
+            assert places[column].tolist() == [getattr(written[row], name) for row in rows], name
+        assert places[ROW].tolist() == rows
+        assert places.T.tolist() == [table.place(row) for row in rows]
         assert table.raw_offsets(rows) == tuple(written[row].raw_offset for row in rows)
         for name in KINDS:
             assert kinds[name].tolist() == [getattr(written[row], name) for row in rows], name
@@ -54,11 +59,11 @@ def test_given_rows_in_any_order_when_they_are_read_by_column_then_each_has_its_
 def test_given_a_kind_that_came_after_a_reading_when_kinds_are_read_again_then_it_is_among_them() -> None:
     table = TransferTable()
     table.add("wire_0", a_record(class_id=1, moved=True))
-    assert table.kind(np.array([0]), "class_id").tolist() == [1]
+    assert table.kind(table.places(np.array([0])), "class_id").tolist() == [1]
 
     table.add("wire_1", a_record(class_id=9, moved=False))
 
-    both = np.array([0, 1])
+    both = table.places(np.array([0, 1]))
     assert (table.kind(both, "class_id").tolist(), table.kind(both, "moved").tolist()) == ([1, 9], [1, 0])
 
 

@@ -71,9 +71,9 @@ def test_given_any_record_when_it_is_written_over_another_then_every_reader_sees
     for each in (table, loaded):
         assert [each.read(row), each.read(other_row)] == [newer, other]
         both = np.array([row, other_row])
-        assert each.raw_offsets(both) == (newer.raw_offset, other.raw_offset)
+        assert each.raw_offsets((row, other_row)) == (newer.raw_offset, other.raw_offset)
         assert each.sides(row) == (newer.actor, newer.counterparty)
-        assert each.column(both, ACTOR).tolist() == [newer.actor, other.actor]
+        assert each.places(both)[ACTOR].tolist() == [newer.actor, other.actor]
         assert asdict(each.glance(row)).items() <= asdict(newer).items()
     assert list(loaded.dump()) == list(table.dump())
 
