@@ -133,7 +133,7 @@ class ReadTransfers:
 
 
 def _looked_up(table: TransferTable, places: Places, rows: Places) -> Places:
-    """The transfers in these rows: those that are among ``places`` from there, the others from the table."""
+    """The transfers in these rows, from ``places`` where they are among them, else from the table."""
     if not places.size or not len(rows):
         return table.places(rows)
     order = np.argsort(places[ROW])

@@ -229,7 +229,7 @@ class AmountSeries(Series):
         for _, at, count, cents in self._revised_after(upto):
             if after < at <= upto:
                 changes[at, cents * count] += count
-        first = max(first, last - most - (+changes).total())  # those that became known later are left out again
+        first = max(first, last - most - (+changes).total())  # the later known ones are left out again
         facts = Counter((times[index], amount_at(sums, index)) for index in range(first, last))
         facts.subtract(changes)
         return sorted((+facts).elements())[-most:]

@@ -41,7 +41,7 @@ _FIND: Final = f"""
     SELECT {_COLUMNS} FROM bank_events WHERE tenant_id = ? AND event_id = ? {{programs}}
     ORDER BY program_id, "offset" DESC LIMIT {MOST_UNDER_ONE_ID}"""
 # An alert that several entries of a page join is written once; ``alert_transfers`` has a row for each of them. It also
-# has those that came when the alert was closed, which did not change it.
+# has the entries that came when the alert was closed, which did not change it.
 _ALERTS: Final = f"""
     WITH joined AS MATERIALIZED (
         SELECT DISTINCT alert_id AS id, "offset" FROM alert_transfers

@@ -196,8 +196,8 @@ class ControlCopy:
             self.copy(tenant_id)
 
     def lacking(self, tenant_id: str) -> int:
-        """How many entries of a control stream were removed from Redis, or replaced by forged ones: those that the lake
-        has, and a last one that was removed before it was copied.
+        """How many entries of a control stream were removed from Redis, or replaced by forged ones. It counts the
+        entries in the lake, and the last entry of all even if it was removed before it was copied.
         """
         segments = self._segments.control(tenant_id)
         known = {segment.last for segment in segments.segments}  # read before the entries, which grow
