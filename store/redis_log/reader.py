@@ -297,8 +297,8 @@ class LogReader:
             try:
                 connection.send_packed_command(connection.pack_commands((first, second)))
                 if seconds and self._wait is not None:
-                    # Redis answers at the end of the time at the latest, if late; reading before it does would block.
-                    self._wait(connection._sock.fileno(), seconds + LATE_S)  # noqa: SLF001 - the client offers no descriptor
+                    descriptor = connection._sock.fileno()  # noqa: SLF001 - the client offers no descriptor
+                    self._wait(descriptor, seconds + LATE_S)  # Redis answers then at the latest; a read would block.
                     _check_answers(connection)
                 return connection.read_response(), connection.read_response()
             except BaseException:

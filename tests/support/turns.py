@@ -35,7 +35,7 @@ def watch(file: str) -> None:
         if threading.current_thread() is threading.main_thread() and took > _SECONDS.unpack_from(shared)[0]:
             _SECONDS.pack_into(shared, 0, took)
 
-    asyncio.Handle._run = timed  # type: ignore[method-assign]
+    asyncio.Handle._run = timed  # type: ignore[method-assign, assignment]
     uvloop.run = asyncio.run  # type: ignore[assignment]
 
 

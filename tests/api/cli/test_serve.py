@@ -152,7 +152,7 @@ def test_given_a_service_that_runs_when_asked_then_it_is_ready(service: tuple[st
 
     ready = httpx.get(f"{url}/readyz")
 
-    components = dict.fromkeys(("database", "redis", "flow", "preflights", "background", "log"), "up")
+    components = dict.fromkeys(("database", "redis", "flow", "preflights", "background", "log", "clock"), "up")
     assert ready.json() == {"status": "ready", "components": components}
     assert "server" not in ready.headers
 

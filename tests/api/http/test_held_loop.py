@@ -9,6 +9,7 @@ from typing import Any, Final
 
 import msgspec
 import pytest
+from litestar.handlers import HTTPRouteHandler
 
 from clearhold.api.areas import AREAS
 from clearhold.api.http.gate import MAX_QUERY_PARAMETERS
@@ -31,8 +32,8 @@ EVENT: Final = b'{"id":"evnt_1","type":"a.b","created_at":"2026-03-02T14:00:00Z"
 
 def operations() -> Iterator[tuple[str, str, Operation]]:
     """Method, path and operation of every route."""
-    for handler in (each for area in AREAS for each in area.routes):
-        operation: Operation | None = handler.opt.get(OPT)
+    for handler in (each for area in AREAS for each in area.routes if isinstance(each, HTTPRouteHandler)):
+        operation: Operation | None = (handler.opt or {}).get(OPT)
         if operation is not None:
             for path in handler.paths:
                 for method in handler.http_methods:

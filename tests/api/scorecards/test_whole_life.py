@@ -106,7 +106,7 @@ class Bank:
         self.api.database.execute("CHECKPOINT")
         shutil.copy(self.folder / "clearhold.duckdb", data)
         app = typer.Typer()
-        calibrate.register(app)
+        app.command()(calibrate.calibrate)
         app.command()(explain.explain)
         result = CliRunner().invoke(app, [*options, "--data", str(data)])
         assert result.exit_code == 0, result.output
