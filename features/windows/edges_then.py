@@ -81,7 +81,7 @@ class EdgesThen:
             others[place_of(self._times, self._ends, at, row) - first] = _NOT_COUNTED
         back = [(at, other) for at, _, other in self.removed] + ([] if also is None else [(upto, also)])
         greatest = max(int(others.max()), max((other for _, other in back), default=0))
-        is_party = np.zeros(greatest + 2, bool)  # the last is that of ``_NOT_COUNTED``
+        is_party = np.zeros(greatest + 3, bool)  # the last two are those of ``STRANGER`` and ``_NOT_COUNTED``
         counts, stop = [], last
         for span in spans:
             start = bisect_right(self._times, upto - span, first, last)

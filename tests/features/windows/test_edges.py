@@ -6,6 +6,7 @@ from typing import NamedTuple
 import pytest
 
 from clearhold.features.core.instants import DAY_US, DAYS_7, HOUR_US
+from clearhold.features.measurement.subject import STRANGER
 from clearhold.features.windows.edges import NOBODY, Edges
 from clearhold.features.windows.recency import median_of, week_of
 from tests.support.clock import T0
@@ -65,7 +66,7 @@ def grown(chance: Random, edges: Edges, naive: Naive, *, parties: int, gap: int)
         if chance.random() < 0.4:
             asked = chance.choice((now, now, now + HOUR_US, at, now - 2 * DAY_US, now - 9 * DAY_US))
             but = chance.choice((NOBODY, NOBODY, row))
-            also = chance.choice((None, other, chance.randrange(parties), parties + 5))
+            also = chance.choice((None, other, chance.randrange(parties), parties + 5, STRANGER))
             assert edges.distinct(SPANS, asked, but=but, also=also) == naive.distinct(asked, but, also)
             assert edges.usual_week(asked) == naive.usual_week(asked)
             firsts: dict[int, int] = {}
@@ -148,7 +149,7 @@ def test_given_late_equal_and_changed_edges_when_a_window_is_read_then_it_is_tha
             continue
         asked = chance.choice((at, at, now, naive.facts[chance.randrange(len(naive.facts))].at))
         but = chance.choice((NOBODY, row, chance.randrange(row + 1)))
-        also = chance.choice((None, other, parties + 5))
+        also = chance.choice((None, other, parties + 5, STRANGER))
         known = sorted((fact.at, fact.row, fact.other) for fact in naive.then(asked, but))
         assert edges.distinct(SPANS, asked, but=but, also=also) == naive.distinct(asked, but, also)
         assert edges.edges_between(asked - DAY_US, asked, but=but) == [
