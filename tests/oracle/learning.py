@@ -259,7 +259,8 @@ def stranger_of(said: Party) -> Key:
 def party_of(program: Program, said: Said, at: int, known: Known | None = None) -> Key | None:
     """The counterparty of a snapshot, after its details are stored as of ``at``.
 
-    A later snapshot of a ``known`` transfer repeats the details of the time at which the transfer was made.
+    A later snapshot of a ``known`` transfer repeats the details of the time at which the transfer was made, except in
+    an object of the counterparty: that is the one that the bank has now.
     """
     details = Party(said.name, said.routing, said.last4, said.country)
     if said.counterparty_id is not None:
@@ -271,7 +272,7 @@ def party_of(program: Program, said: Said, at: int, known: Known | None = None) 
         key = found or stranger_of(details)
     else:
         return None
-    if known is not None and key == known.party.last:
+    if known is not None and key == known.party.last and not said.has_object:
         party = program.parties[key]
         present = (party.routing, party.last4)
         is_repeated = (said.routing or party.routing, said.last4 or party.last4) == present

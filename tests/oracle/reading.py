@@ -33,6 +33,7 @@ class Said(NamedTuple):
     """What one event says of a transfer; ``cents`` are US cents, None where the bank states none.
 
     ``no_country``: the bank states one, and it is none; then the country is unknown, whatever is on file.
+    ``has_object``: it brings the counterparty's own object, and not only the words of the transfer.
     """
 
     id: str
@@ -54,6 +55,7 @@ class Said(NamedTuple):
     last4: str | None
     country: str | None
     no_country: bool
+    has_object: bool
     returned: Return | None
     returned_at: int | None
     card_reason: str | None
@@ -116,6 +118,7 @@ def read_said(kind: str, data: Data, event_at: int) -> Said:
         last4=last_four(side.get("account_number")),
         country=country(side.get("country")),
         no_country=side.get("country") not in (None, "") and country(side.get("country")) is None,
+        has_object=rail not in ("book", "card") and bool(data.get("counterparty")),
         returned=_returned(data) if rail == "ach" else None,
         returned_at=_returned_at(kind, data, event_at),
         card_reason=normal_reason(data.get("decision_reason") or data.get("processor_reason"))

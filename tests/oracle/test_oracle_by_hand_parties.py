@@ -103,6 +103,33 @@ def test_given_a_routing_number_and_last_four_when_an_account_and_its_owner_use_
     assert third["counterparty.sharedEntities30d"] == 2
 
 
+@pytest.mark.parametrize("id_in_object", [None, "cpty_1"])
+def test_given_a_payees_object_in_a_later_state_when_another_account_was_stated_then_the_objects_counts_again(
+    id_in_object: str | None,
+) -> None:
+    story = Story()
+    held = {"id": id_in_object, "routing_number": "021000021", "account_number": "000111"}
+    story.realtime("outgoing", 10_000, 0, id="trf_x", counterparty=held)
+    story.ach("incoming CREDIT", 10_000, 1, odfi_routing_number="121145307")
+    between = story.ach("outgoing DEBIT", 10_000, 2)
+
+    story.again("trf_x", 3)
+    after = story.ach("outgoing DEBIT", 10_000, 4)
+
+    assert [each["counterparty.sharedEntities30d"] for each in (between, after)] == [0, 1]
+
+
+def test_given_the_words_of_a_wire_in_a_later_state_when_another_account_was_stated_then_the_newer_one_counts() -> None:
+    story = Story()
+    details: dict[str, Any] = {"beneficiary_account_number": "000111", "creditor_agent_routing_number": "021000021"}
+    story.wire("outgoing", 10_000, 0, id="trf_x", **details)
+    story.ach("incoming CREDIT", 10_000, 1, odfi_routing_number="121145307")
+
+    story.again("trf_x", 3)
+
+    assert story.ach("outgoing DEBIT", 10_000, 4)["counterparty.sharedEntities30d"] == 0
+
+
 def test_given_an_account_without_owner_when_it_is_asked_about_then_the_answer_is_as_it_lands() -> None:
     story = Story()
     for n in range(8):

@@ -16,6 +16,8 @@ from clearhold.features.shard.shard import ShardState
 from tests.oracle import pieces
 from tests.oracle import random_streams as bank_shaped
 from tests.oracle.reading import counted
+from tests.support import bank_events as bank
+from tests.support.clock import T0
 from tests.support.oracle_agreement import disagreements, rows_of
 from tests.support.random_streams import WIDTH, stream_of, streams
 
@@ -26,6 +28,43 @@ SLOW_IS_FINE: Final = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthC
 @given(entries=streams(most=60, least=10))
 def test_given_a_random_stream_when_it_is_applied_then_every_vector_is_the_oracles(entries: list[LogEntry]) -> None:
     found = disagreements(entries)
+
+    assert not found, found
+
+
+OTHER_BANK: Final = (
+    "ach.incoming_transfer.settled",
+    {"type": "CREDIT", "is_incoming": True, "odfi_routing_number": "121145307"},
+)
+MOVED: Final = (
+    "counterparty.updated",
+    {"name": "Borealis", "account_number": "9999", "address": {"country_code": "FR"}},
+)
+
+
+@pytest.mark.parametrize("between", [OTHER_BANK, MOVED])
+@pytest.mark.parametrize("suffix", ["initiated", "completed"])
+def test_given_a_later_state_with_its_payees_object_when_other_details_came_between_then_the_objects_count_again(
+    between: tuple[str, bank.Data], suffix: str
+) -> None:
+    held = {"name": "Acme", "routing_number": "021000021", "account_number": "1111", "address": {"country_code": "DE"}}
+    pays = bank.a_realtime_transfer(counterparty_id="cpty_1", counterparty=held)
+    kind, details = between
+    usual = bank.an_ach_transfer(id="acht_1", counterparty_id="cpty_1") if kind.startswith("ach") else {"id": "cpty_1"}
+    after = bank.an_ach_transfer(id="acht_2", counterparty_id="cpty_1", receiver_name=None)
+    told = (
+        ("realtime.outgoing_transfer.initiated", pays),
+        (kind, usual | details),
+        (f"realtime.outgoing_transfer.{suffix}", pays),
+        ("ach.outgoing_transfer.initiated", after),
+    )
+
+    found = disagreements(
+        [
+            bank.a_bank_entry(kind, data | {"updated_at": None}, offset=number, created_at=T0 + number)
+            for number, (kind, data) in enumerate(told)
+        ]
+    )
 
     assert not found, found
 
