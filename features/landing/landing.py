@@ -28,6 +28,7 @@ from clearhold.features.landing.rescoring import (
     REFUND_CLASS,
     is_other_refund,
     known_from,
+    note_created_ahead,
     record_change,
     rename_refund,
     score_again,
@@ -133,6 +134,8 @@ def _land_new(program: ProgramState, snapshot: TransferSnapshot, position: Entry
     transfer = StoredTransfer(program, program.transfers.add(snapshot.id, record), record)
     if rate is not None:
         program.rates[transfer.row_index] = rate
+    if record.class_id == REFUND_CLASS:
+        note_created_ahead(transfer, snapshot)
     _enter_windows(transfer, subject, assessment, snapshot, position)
     note_account(program, counterparty, snapshot, at=at, row=transfer.row_index)
     program.day_tallies.add_transfer(record, transfer.returned())

@@ -5,8 +5,8 @@ the contribution to leave out is the one that the transfer had made by its own t
 
 A card refund that the bank sends under the id of its purchase gets an id of both, and is scored again under it. The
 purchase keeps its id, its amount and its place in the windows. The refund is incoming; its id is the purchase's id,
-``:refund:`` and the refund's own time, so that a later snapshot of it is found and a second refund is a second
-transfer. A refund that comes before its purchase has the purchase's id until the purchase comes.
+``:refund:`` and the creation time that the bank states, so that a later snapshot of it is found and a second refund is
+a second transfer. A refund that comes before its purchase has the purchase's id until the purchase comes.
 """
 
 from typing import Final
@@ -131,7 +131,14 @@ def _own_contribution(transfer: StoredTransfer) -> OwnContribution:
 
 def is_other_refund(stored: StoredTransfer, snapshot: TransferSnapshot, position: EntryPosition) -> bool:
     """Whether a second refund has come under the id of a purchase that is not known yet."""
-    return stored.record.at != min(_own_at(snapshot, position), position.appended_at)
+    return _stated_at(stored) != _own_at(snapshot, position)
+
+
+def note_created_ahead(refund: StoredTransfer, snapshot: TransferSnapshot) -> None:
+    """Keep the creation time that the bank states of a refund, where it is after the arrival, the refund's own time."""
+    created_at = snapshot.created_at
+    if created_at is not None and created_at > refund.record.at:
+        refund.program.refunds_ahead[refund.row_index] = created_at
 
 
 def under_own_id(snapshot: TransferSnapshot, position: EntryPosition) -> TransferSnapshot:
@@ -140,7 +147,7 @@ def under_own_id(snapshot: TransferSnapshot, position: EntryPosition) -> Transfe
 
 def rename_refund(stored: StoredTransfer, purchase_id: str, position: EntryPosition) -> RenamedTransfer:
     """Give the stored refund its id, so that its purchase can have the one that it has."""
-    program, refund_id = stored.program, _refund_id(purchase_id, stored.record.at)
+    program, refund_id = stored.program, _refund_id(purchase_id, _stated_at(stored))
     program.transfers.rename(stored.row_index, refund_id)
     if program.clearings.has_waiting(stored.row_index):
         program.alerts.rename_transfer(purchase_id, refund_id)
@@ -149,6 +156,10 @@ def rename_refund(stored: StoredTransfer, purchase_id: str, position: EntryPosit
     stored.write()
     program.day_tallies.replace(former, stored.day_contribution())
     return RenamedTransfer(refund_id, stored, assessment)
+
+
+def _stated_at(refund: StoredTransfer) -> int:
+    return refund.program.refunds_ahead.get(refund.row_index, refund.record.at)
 
 
 def _own_at(snapshot: TransferSnapshot, position: EntryPosition) -> int:

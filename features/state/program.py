@@ -45,7 +45,7 @@ UNDECLARED: Final = Declared(monthly_volume_cents=None, rails="", countries="")
 _PARTS: Final = (
     *("program", "baseline", "originated", "unauthorized", "graph", "acquaintances", "series", "cards"),
     *("attempts", "card_table", "events", "transfers", "strings", "kri_windows", "returned", "rates"),
-    *("counted", "accounts", "kri_facts", "preflights", "scores", "clearings", "alerts", "actions"),
+    *("refunds_ahead", "counted", "accounts", "kri_facts", "preflights", "scores", "clearings", "alerts", "actions"),
     *("policies", "scorecards", "autonomy", "closing_evidence", "rule_matches", "caps", "kri_memory"),
     *("kri_history", "counted_lines", "day_tallies", "agents", "actors", "counterparties", "lookups"),
 )
@@ -55,8 +55,7 @@ _PARTS: Final = (
 class ProgramState:
     def __init__(self, program_id: str) -> None:
         self.id = program_id
-        self.tenant_id = ""
-        self.slug = ""
+        self.tenant_id = self.slug = ""
         self.declarations: list[tuple[int, Declared]] = []
         self.events = IdIndex()
         self.arrivals = Arrivals()
@@ -79,6 +78,7 @@ class ProgramState:
         self.attempts: dict[int, Edges] = {}  # card transfers by card, for evidence
         self.returned: dict[int, ReturnState] = {}
         self.rates: dict[int, UsdRate] = {}  # of the transfers that count at a rate
+        self.refunds_ahead: dict[int, int] = {}  # creation times of card refunds, where after their arrival
         self.counted: dict[int, tuple[Counted, ...]] = {}
         self.preflights = OpenPreflights()
         self.scores = ScoreMemory()
@@ -234,6 +234,7 @@ class ProgramState:
             "attempts": lambda: sliced((card, edges.dump()) for card, edges in self.attempts.items()),
             "returned": lambda: sliced((row, *state) for row, state in self.returned.items()),
             "rates": lambda: sliced(self.rates.items()),
+            "refunds_ahead": lambda: sliced(self.refunds_ahead.items()),
             "counted": lambda: sliced(self.counted.items()),
             "accounts": lambda: (*self.accounts.dump(), list(self.merged.items())),
             "actors": lambda: sliced(actor.dump() for actor in self.actors),
@@ -256,6 +257,7 @@ class ProgramState:
             "attempts": self._load_attempts,
             "returned": lambda rows: self.returned.update((row, return_of(state)) for row, *state in rows),
             "rates": lambda rates: self.rates.update(rates_of(rates)),
+            "refunds_ahead": self.refunds_ahead.update,
             "counted": lambda rows: self.counted.update((row, tuple(map(counted_of, each))) for row, each in rows),
             "accounts": self._load_accounts,
             "actors": self._load_actors,

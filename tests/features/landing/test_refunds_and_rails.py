@@ -84,6 +84,54 @@ def test_given_a_refund_that_is_corrected_when_the_snapshots_come_in_any_order_t
     assert newest(story) == {"ctxn_1": BOUGHT, FIRST_ID: ("incoming", 35_00, "REFUNDED", FIRST)}
 
 
+def told_live(told: tuple[Told, ...], appended: tuple[int, ...]) -> ShardStory:
+    """Each event arrives at an instant given for it, and the state is stored and loaded after each."""
+    story = ShardStory()
+    for (kind, data, at), appended_at in zip(told, appended, strict=True):
+        story.deliver(kind, data, at=at, appended_at=appended_at)
+        story.state = ShardState.loaded(iter(list(story.state.dump())))
+    return story
+
+
+@pytest.mark.parametrize("ahead", [1_000, HOUR_US])
+@pytest.mark.parametrize("order", [(0, 1), (1, 0)])
+def test_given_a_refund_that_the_banks_clock_puts_after_its_arrival_when_it_is_corrected_then_it_is_one_transfer(
+    ahead: int, order: tuple[int, int]
+) -> None:
+    told = (refund(30_00, FIRST, FIRST - ahead), refund(35_00, FIRST, FIRST + HOUR_US))
+    appended = (FIRST - ahead, FIRST + HOUR_US)
+
+    live = told_live(told, appended)
+    replayed = told_live(tuple(told[each] for each in order), tuple(appended[each] for each in order))
+
+    assert newest(live) == {"ctxn_1": ("incoming", 35_00, "REFUNDED", FIRST - ahead)}
+    assert {each: row[:3] for each, row in newest(replayed).items()} == {"ctxn_1": ("incoming", 35_00, "REFUNDED")}
+    assert len(live.program.transfers) == len(replayed.program.transfers) == 1
+
+
+@pytest.mark.parametrize("place", range(4))
+def test_given_refunds_that_the_banks_clock_puts_after_their_arrival_when_the_purchase_comes_then_each_is_one_transfer(
+    place: int,
+) -> None:
+    first, second, corrected = (
+        (refund(30_00, FIRST, FIRST - 1_000), FIRST - 1_000),
+        (refund(20_00, SECOND, SECOND - 1_000), SECOND - 1_000),
+        (refund(35_00, FIRST, SECOND + HOUR_US), SECOND + HOUR_US),
+    )
+    events = [first, second, corrected]
+    events.insert(place, (purchase(), events[place][1] if place < len(events) else SECOND + 2 * HOUR_US))
+    told, appended = zip(*events, strict=True)
+
+    story = told_live(told, appended)
+
+    assert newest(story) == {
+        "ctxn_1": BOUGHT,
+        FIRST_ID: ("incoming", 35_00, "REFUNDED", FIRST - 1_000),
+        SECOND_ID: ("incoming", 20_00, "REFUNDED", SECOND - 1_000),
+    }
+    assert len(story.program.transfers) == 3
+
+
 def test_given_a_refund_under_a_purchase_when_it_is_reported_then_its_event_names_the_refund() -> None:
     story = applied((purchase(), refund(30_00, FIRST)))
 

@@ -9,6 +9,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from clearhold.features.catalogue.vector import TransferFeaturesRow
+from clearhold.features.core.instants import HOUR_US
 from clearhold.features.core.log_entry import LogEntry
 from clearhold.features.core.rows.events import TransferRow
 from clearhold.features.core.vocabulary import Reason
@@ -89,9 +90,19 @@ def first_thresholds_and_a_late_transfer() -> list[LogEntry]:
     return teller.entries
 
 
+def a_refund_created_after_its_arrival() -> list[LogEntry]:
+    """A card refund of the bank's next hour, and two hours later the same refund again."""
+    refund = bank.a_card_authorization(status="REFUNDED", created_at=bank.rfc3339(T0 + HOUR_US), updated_at=None)
+    return [
+        bank.a_bank_entry("card.transaction.refunded", refund, offset=number, created_at=T0 + number * HOUR_US)
+        for number in (0, 2)
+    ]
+
+
 @settings(max_examples=40, deadline=None, suppress_health_check=SLOW_IS_FINE)
 @given(entries=bank_shaped.streams(most=40, least=10))
 @example(entries=first_thresholds_and_a_late_transfer())  # the version was once named as the seeded one
+@example(entries=a_refund_created_after_its_arrival())  # it was once counted as two
 def test_given_a_stream_as_the_bank_sends_it_when_it_is_applied_then_every_vector_is_the_oracles(
     entries: list[LogEntry],
 ) -> None:
