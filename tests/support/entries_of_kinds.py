@@ -128,9 +128,10 @@ def _freeze(tenant_id: str, operator: str, at: int) -> ActionEntry:
     )
 
 
-def _preflight(tenant_id: str, program_id: str, operator: str, at: int) -> PreflightRecord:
-    answer = Preflight(
-        preflight_id=_ID.format(12),
+def a_clear_answer(preflight_id: str, program_id: str) -> Preflight:
+    """The answer to a pre-flight without reasons."""
+    return Preflight(
+        preflight_id=preflight_id,
         decision=Decision.CLEAR,
         score=3,
         band=Band.CLEAR,
@@ -145,9 +146,12 @@ def _preflight(tenant_id: str, program_id: str, operator: str, at: int) -> Prefl
         idempotent=False,
         program_id=program_id,
     )
+
+
+def _preflight(tenant_id: str, program_id: str, operator: str, at: int) -> PreflightRecord:
     return PreflightRecord(
         tenant_id=tenant_id,
-        answer=answer,
+        answer=a_clear_answer(_ID.format(12), program_id),
         request={},
         transfer=ProposedTransfer(rail=Rail.WIRE, direction=Direction.OUTGOING, amount_cents="100"),
         operator=operator,

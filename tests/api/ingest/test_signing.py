@@ -164,7 +164,7 @@ def test_given_another_header_when_the_client_posts_then_it_signs_there(monkeypa
 
 
 def refusals(api: RunningApp, program: dict[str, Any], sent: dict[str, str]) -> set[str]:
-    """What is said of one request to the program, to one that names another header, and to none."""
+    """The sentences that refuse one request: of the program, of one with its bank's header, and of an unknown one."""
     path = f"/api/admin/programs/{api.create_program({'id': program['tenantId']}, slug='other')['id']}"
     other = api.client.patch(path, json={"signatureHeader": "Column-Signature"}, headers=api.admin).json()
     ids = (program["id"], other["id"], UNKNOWN_ID)

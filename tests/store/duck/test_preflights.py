@@ -4,39 +4,24 @@ import duckdb
 import msgspec
 
 from clearhold.features.core.canonical import derived_id
-from clearhold.features.core.entries.preflight import Preflight, PreflightRecord, ProposedTransfer, Resolved
+from clearhold.features.core.entries.preflight import PreflightRecord, ProposedTransfer, Resolved
 from clearhold.features.core.rows.events import PreflightMatchRow, PreflightRow
-from clearhold.features.core.vocabulary import Band, Decision, Direction, Rail
+from clearhold.features.core.vocabulary import Direction, Rail
 from clearhold.store.duck.database import BatchWriter
 from clearhold.store.duck.inputs import Preflights, idempotent_ids
 from clearhold.store.ids import new_id
 from clearhold.store.tables import row_tables
 from tests.support.duck_rows import AT, TENANT, a_match, a_preflight
+from tests.support.entries_of_kinds import a_clear_answer
 from tests.support.principals import an_operator
 
 
 def a_record() -> PreflightRecord:
-    answer = Preflight(
-        preflight_id="pre_1",
-        decision=Decision.CLEAR,
-        score=3,
-        band=Band.CLEAR,
-        version="trs-v1",
-        n=40,
-        confidence=0.5,
-        reasons=(),
-        limits_hit=(),
-        degraded=False,
-        degraded_reasons=(),
-        latency_ms=1,
-        idempotent=False,
-        program_id="prg_1",
-    )
     transfer = ProposedTransfer(rail=Rail.WIRE, direction=Direction.OUTGOING, amount_cents="100")
     resolved = Resolved(entity_id=None, counterparty_id=None, counterparty_country=None)
     return PreflightRecord(
         tenant_id=TENANT,
-        answer=answer,
+        answer=a_clear_answer("pre_1", "prg_1"),
         request={"note": "Ünïcode"},
         transfer=transfer,
         operator="ana",

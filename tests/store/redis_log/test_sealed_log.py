@@ -1,4 +1,6 @@
-"""What was appended reads back as genuine; whatever else stands in a stream is marked, and control entries left out."""
+"""Entries that Clearhold appended are read as genuine. Forged ones are marked in a shard, and left out of a control
+stream.
+"""
 
 from collections.abc import AsyncIterator
 from pathlib import Path
