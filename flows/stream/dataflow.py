@@ -243,7 +243,7 @@ class RecordPartition(StatelessSinkPartition[Result]):
 
 
 BATCH_ENTRIES: Final = 2_048
-PAGE_S: Final = 0.25
+PAGE_S: Final = 0.5
 """The time for applying a page; new entries of other shards wait for its end."""
 
 _LEAST_PER_SHARD: Final = 64

@@ -15,7 +15,7 @@ from clearhold.flows.scorer.scoring import score_bank_events
 from clearhold.flows.stream.dataflow import BATCH_ENTRIES, LogSource, RecordSink, RowBatch, StepContext
 
 SHARDS: Final = 16
-PAGE_S: Final = 0.25
+PAGE_S: Final = 0.5
 READABLE_WITHIN_S: Final = 2.0
 _US: Final = 1_000_000
 
