@@ -71,15 +71,15 @@ class ShardState:
         An alert that fails keeps its former texts, and the entry is quarantined.
         """
         while self._in_page:
-            program_id, program = next(iter(self._in_page.items()))
+            program_id, program = self._in_page.popitem()
             if program.alerts.unwritten:
+                self._in_page[program_id] = program
                 try:
                     program.alerts.write_next()
                 except Exception as error:  # noqa: BLE001 - as in ``apply``
                     emit(quarantine_row(entry, f"{type(error).__name__}: {error}"))
                 return True
             program.read_transfers.end_page()
-            del self._in_page[program_id]
         return False
 
     def _apply(self, entry: LogEntry, emit: Emit) -> None:

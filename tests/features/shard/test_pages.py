@@ -3,7 +3,9 @@
 import sys
 from collections import Counter
 from random import Random
-from typing import Final
+from time import process_time
+from types import SimpleNamespace
+from typing import Any, Final
 from unittest.mock import patch
 
 import msgspec
@@ -12,9 +14,10 @@ import pytest
 from clearhold.features.alerts.newest_finding import NewestFinding
 from clearhold.features.core.instants import DAY_US as DAY
 from clearhold.features.core.instants import HOUR_US as HOUR
-from clearhold.features.core.log_entry import LogEntry, no_rows
+from clearhold.features.core.log_entry import EntryKind, LogEntry, no_rows
 from clearhold.features.core.rows.alerts import AlertRow
 from clearhold.features.core.rows.events import QuarantineRow
+from clearhold.features.shard.appliers import APPLIERS, Applier
 from clearhold.features.shard.shard import ShardState
 from tests.oracle.random_streams import stream_of
 from tests.support.alert_rows import a_decision, evidence_of
@@ -157,3 +160,38 @@ def test_given_an_alert_that_fails_when_its_page_ends_then_the_entry_is_quaranti
     assert [row.offset for row in paged if isinstance(row, QuarantineRow)] == [story.entries[-1].offset]
     newest, expected = newest_of(paged), newest_of(story.rows)
     assert [alert_id for alert_id in expected if newest[alert_id] != expected[alert_id]] == failed
+
+
+TICK: Final = LogEntry(0, 1, EntryKind.TICK, "", 0, b"")
+
+
+def a_program_with(joined: int) -> Any:
+    """As much of a program as the end of a page needs, with a number of alerts that findings joined."""
+    unwritten = dict.fromkeys(range(joined))
+    alerts = SimpleNamespace(unwritten=unwritten, write_next=unwritten.popitem)
+    return SimpleNamespace(alerts=alerts, read_transfers=SimpleNamespace(end_page=lambda: None))
+
+
+def page_end_s(programs: int, *, alerts: int, each: int) -> float:
+    """The processor time of the end of a tick's page, where each of the first programs has ``each`` alerts to write."""
+    state = ShardState(0)
+    for number in range(programs):
+        state.programs[f"prog_{number}"] = a_program_with(each if number * each < alerts else 0)
+    tick = Applier(lambda _: None, lambda *_: None, to_every_program=True)
+    with patch.dict(APPLIERS, {EntryKind.TICK.value: tick}):
+        state.apply(TICK, no_rows, ends_page=False)
+    began, written = process_time(), 0
+    while state.write_alert(TICK, no_rows):
+        written += 1
+    took = process_time() - began
+    assert written == alerts
+    return took
+
+
+@pytest.mark.parametrize(("alerts", "each"), [(0, 1), (100, 1), (100, 50)])
+def test_given_ten_times_the_programs_when_a_tick_ends_its_page_then_it_takes_about_ten_times_as_long(
+    alerts: int, each: int
+) -> None:
+    few, many = (min(page_end_s(size, alerts=alerts, each=each) for _ in range(3)) for size in (2_000, 20_000))
+
+    assert many < 60 * few, (few, many)
