@@ -16,6 +16,7 @@ UP: Final = "up"
 DOWN: Final = "down"
 READY: Final = "ready"
 UNAVAILABLE: Final = "unavailable"
+DATABASE: Final = "database"
 BACKGROUND: Final = "background"
 LOG: Final = "log"
 CLOCK: Final = "clock"
@@ -100,9 +101,14 @@ class Readiness:
 
     def report(self) -> ReadinessReport:
         components = {name: UP if _is_up(check) else DOWN for name, check in self._checks.items()}
+        forged = 0
+        if components.get(DATABASE) != DOWN:
+            try:
+                forged = self._forged_entries()
+            except Exception:  # noqa: BLE001 - as in ``_is_up``: its table cannot be read
+                components[DATABASE] = DOWN
         status = UNAVAILABLE if DOWN in components.values() else READY
         degraded = self._degraded_work()
-        forged = 0 if components.get("database") == DOWN else self._forged_entries()
         components[BACKGROUND] = DEGRADED if degraded else UP
         removed = self._removed_entries()
         components[LOG] = DEGRADED if forged or removed else UP

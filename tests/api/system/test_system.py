@@ -4,6 +4,7 @@ import asyncio
 from threading import Event
 from typing import Any, Final
 
+import duckdb
 import pytest
 from litestar.routes import HTTPRoute
 from msgspec import UNSET
@@ -62,6 +63,17 @@ def test_given_forged_entries_when_asked_then_the_log_is_degraded_and_the_servic
     report = Readiness({"database": lambda: database}, forged_entries=count).report()
 
     assert (report.status, report.components["log"], report.forged_entries) == shown
+
+
+@pytest.mark.parametrize("failure", [duckdb.IOException("no block"), OSError(5, "no disk"), RuntimeError("other")])
+def test_given_forged_entries_that_cannot_be_counted_when_asked_then_the_database_is_down(failure: Exception) -> None:
+    def count() -> int:
+        raise failure
+
+    report = Readiness({"database": lambda: True, "redis": lambda: True}, forged_entries=count).report()
+
+    assert (report.status, report.forged_entries) == ("unavailable", UNSET)
+    assert report.components == {"database": "down"} | dict.fromkeys(("redis", "background", "log", "clock"), "up")
 
 
 @pytest.mark.parametrize(
