@@ -249,7 +249,7 @@ def query_pairs(scope: Any) -> list[tuple[str, str]]:
         pairs = parse_qsl(text, keep_blank_values=True, max_num_fields=MAX_QUERY_PARAMETERS)
     except ValueError:
         raise InvalidRequestError(_TOO_MANY) from None
-    if sum(value.count(",") for _, value in pairs) > MAX_QUERY_PARAMETERS:
+    if len(pairs) + sum(value.count(",") for _, value in pairs) > MAX_QUERY_PARAMETERS:
         raise InvalidRequestError(_TOO_MANY)
     return pairs
 

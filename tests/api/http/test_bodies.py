@@ -235,6 +235,15 @@ def test_given_a_huge_body_when_the_bearer_is_missing_then_its_size_answers_firs
         ("/api/programs?source=" + "bank," * (MAX_QUERY_PARAMETERS + 1), "each value of a list counted"),
         ("/api/programs?nothing=" + "%2C" * (MAX_QUERY_PARAMETERS + 1), "each value of a list counted"),
         ("/api/transfers?" + "&".join(["band=" + "a," * 60] * 9), "each value of a list counted"),
+        (
+            "/api/programs?" + "&".join(f"x{n}=a,b" for n in range(MAX_QUERY_PARAMETERS // 2 + 1)),
+            "each value of a list counted",
+        ),
+        ("/api/programs?nothing=a" + ",a" * MAX_QUERY_PARAMETERS, "each value of a list counted"),
+        (
+            "/api/programs?" + "&".join(f"x{n}=a,b" for n in range(MAX_QUERY_PARAMETERS // 2)),
+            "is not a known parameter",
+        ),
     ],
 )
 def test_given_a_bad_query_when_read_then_400_names_the_parameter(
