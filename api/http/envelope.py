@@ -147,8 +147,8 @@ HEADERS_OF_STATUS: Final[Mapping[int, Mapping[str, str]]] = {
     503: _AT_ONCE,
 }
 NO_FILES: Final = "The service has too many files open. Try again."
-
 NO_DISK: Final = "The service cannot write to its disk right now. Try again."
+NO_DATABASE: Final = "The database of the service cannot answer right now. Try again."
 
 _NO_FILES: Final = frozenset({errno.EMFILE, errno.ENFILE})
 _NO_DATABASE: Final = (duckdb.OperationalError, duckdb.FatalException)
@@ -198,8 +198,10 @@ def refusal_of(exc: Exception) -> RiskError:
         return exc
     if isinstance(exc, OSError) and exc.errno in _NO_FILES:
         return UnavailableError(NO_FILES, ErrorCode.OVERLOADED)
-    if isinstance(exc, _NO_DATABASE) or (isinstance(exc, OSError) and exc.errno in _NO_DISK):
+    if isinstance(exc, OSError) and exc.errno in _NO_DISK:
         return UnavailableError(NO_DISK)
+    if isinstance(exc, _NO_DATABASE):
+        return UnavailableError(NO_DATABASE)
     return _FRAMEWORK.get(exc.status_code, INTERNAL) if isinstance(exc, HTTPException) else INTERNAL
 
 

@@ -5,14 +5,16 @@ The client of ``RunningApp`` holds every error of every test against the table a
 """
 
 import ast
+import errno
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
+import duckdb
 import msgspec
 import pytest
 
-from clearhold.api.http.envelope import refusal_of
+from clearhold.api.http.envelope import NO_DATABASE, NO_DISK, refusal_of
 from clearhold.api.http.error_table import ERRORS
 from clearhold.api.http.operation import ANYWHERE
 from clearhold.features.core.errors import (
@@ -98,6 +100,23 @@ def test_given_the_classes_of_errors_when_made_without_a_code_then_theirs_has_th
     for strict in (UnauthorizedError, ForbiddenError, NotFoundError, ConflictError):
         with pytest.raises(TypeError):
             strict("A sentence.")  # type: ignore[call-arg]  # that is what is tested
+
+
+@pytest.mark.parametrize(
+    ("failure", "sentence"),
+    [
+        (duckdb.OutOfMemoryException("secret"), NO_DATABASE),
+        (duckdb.IOException("secret"), NO_DATABASE),
+        (duckdb.FatalException("secret"), NO_DATABASE),
+        (OSError(errno.ENOSPC, "secret"), NO_DISK),
+    ],
+)
+def test_given_a_database_or_a_disk_that_fails_when_answered_then_503_names_that_one(
+    failure: Exception, sentence: str
+) -> None:
+    refusal = refusal_of(failure)
+
+    assert (str(refusal), refusal.code) == (sentence, ErrorCode.UNAVAILABLE)
 
 
 @pytest.mark.parametrize("failure", [RuntimeError("secret"), msgspec.ValidationError("secret"), KeyError("secret")])
