@@ -34,14 +34,13 @@ class _StandardError:
 
     def write(self, text: str) -> None:
         try:
+            if self._lost:  # not by a usual logger, whose lock the caller may hold
+                structlog.wrap_logger(structlog.WriteLogger(sys.stderr)).warning("log_lines_lost", lines=self._lost)
+                self._lost = 0
             sys.stderr.write(text)
             sys.stderr.flush()
         except OSError:
-            self._lost += 1
-            return
-        if self._lost:
-            lost, self._lost = self._lost, 0
-            structlog.get_logger().warning("log_lines_lost", lines=lost)
+            self._lost += text.count("\n")
 
     def flush(self) -> None:
         """Each line was flushed."""

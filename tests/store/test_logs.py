@@ -232,3 +232,39 @@ def test_given_secrets_planted_everywhere_when_the_service_logs_then_none_is_in_
     assert "request_failed" in {line["event"] for line in lines}
     everything = "\n".join([service.output, *service.log_lines])
     assert [secret for secret in planting.planted if secret in everything] == []
+
+
+_LOSING: Final = """
+import os
+import structlog
+from clearhold.store.logs import STANDARD_ERROR, configure_logs
+
+def log(event):
+    structlog.get_logger().info(event)
+
+configure_logs()
+usual = os.dup(2)
+os.dup2(os.open("/dev/full", os.O_WRONLY), 2)
+log("lost")
+STANDARD_ERROR.write("{{}}\\n{{}}\\n")
+os.dup2(usual, 2)
+{first}
+log("last")
+"""
+
+
+@pytest.mark.parametrize(
+    "first",
+    ["log('first')", "STANDARD_ERROR.write('{}\\n')", "log('first'); log('second')"],
+    ids=["logger", "file", "two"],
+)
+def test_given_lines_that_were_lost_when_the_next_one_is_written_by_anyone_then_they_are_counted_and_logging_goes_on(
+    first: str,
+) -> None:
+    script = _LOSING.format(first=first)
+
+    ended = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=60)
+
+    lines = [json.loads(line) for line in ended.stderr.splitlines()]
+    assert [line["lines"] for line in lines if line.get("event") == "log_lines_lost"] == [3]
+    assert lines[-1]["event"] == "last"
