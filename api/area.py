@@ -40,7 +40,8 @@ from clearhold.store.record.reading import LastVerifications
 from clearhold.store.redis_log.appender import LogAppender
 from clearhold.store.redis_log.connect import RedisMemory
 from clearhold.store.redis_log.health import RedisHealth
-from clearhold.store.redis_log.reader import LogProgress, LogReader
+from clearhold.store.redis_log.progress import LogProgress
+from clearhold.store.redis_log.reader import LogReader
 
 
 class RecordStores(msgspec.Struct, frozen=True, kw_only=True):

@@ -28,7 +28,8 @@ from clearhold.store.record.reading import LastVerifications
 from clearhold.store.redis_log.appender import LogAppender
 from clearhold.store.redis_log.connect import BegunRedis, RedisMemory, connect_async, connect_sync
 from clearhold.store.redis_log.health import RedisHealth
-from clearhold.store.redis_log.reader import LogProgress, LogReader
+from clearhold.store.redis_log.progress import LogProgress
+from clearhold.store.redis_log.reader import LogReader
 from clearhold.store.state_snapshots import StateSnapshots
 
 

@@ -27,7 +27,8 @@ from clearhold.store.ids import new_id
 from clearhold.store.lake.log_segments import LogSegments
 from clearhold.store.redis_log.appender import LogAppender
 from clearhold.store.redis_log.connect import connect_async
-from clearhold.store.redis_log.reader import LogProgress, LogReader
+from clearhold.store.redis_log.progress import LogProgress
+from clearhold.store.redis_log.reader import LogReader
 
 TRANSFERS_PER_S: Final = Promise(50_000, at_least=True)
 ENTITIES: Final = 500

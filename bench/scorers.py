@@ -20,7 +20,7 @@ from bench.stream_events import YEAR_START, Traffic
 from bench.workbench import TimedCommits, Workbench, programs, wait_until_caught_up
 from clearhold.flows.engine import Engine
 from clearhold.flows.scorer.scorers import ScorerProcesses
-from clearhold.store.redis_log.reader import LogProgress
+from clearhold.store.redis_log.progress import LogProgress
 
 PROGRAMS: Final = 8
 ENTITIES: Final = 500  # of each

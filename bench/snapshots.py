@@ -21,7 +21,7 @@ from bench.measured_scorer import MODULE, Measure, Of, measures_in
 from bench.stream_events import Traffic
 from bench.workbench import Workbench, wait_until_caught_up
 from clearhold.store.data_dir import DEFAULT_SHARDS
-from clearhold.store.redis_log.reader import LogProgress
+from clearhold.store.redis_log.progress import LogProgress
 
 WAIT_MS: Final = Promise(100)
 PER_SECOND: Final = 1_500

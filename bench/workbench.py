@@ -27,7 +27,8 @@ from clearhold.store.duck.database import open_database
 from clearhold.store.lake.log_segments import LogSegments
 from clearhold.store.record.chain import ChainWriter
 from clearhold.store.redis_log.connect import EmbeddedRedis, connect_sync
-from clearhold.store.redis_log.reader import LogProgress, LogReader
+from clearhold.store.redis_log.progress import LogProgress
+from clearhold.store.redis_log.reader import LogReader
 from clearhold.store.state_snapshots import StateSnapshots
 from clearhold.store.tables import RowTables
 

@@ -24,7 +24,7 @@ from clearhold.store.duck.parties import DirectoryTable
 from clearhold.store.duck.webhooks import WebhookDeliveries
 from clearhold.store.ids import IdFactory
 from clearhold.store.redis_log.appender import LogAppender
-from clearhold.store.redis_log.reader import LogProgress
+from clearhold.store.redis_log.progress import LogProgress
 from clearhold.store.tables import RowTables
 
 MAX_CONNECTIONS: Final = 64

@@ -37,7 +37,8 @@ from clearhold.store.duck.database import BatchWriter, committed_epochs, committ
 from clearhold.store.lake.log_segments import LogSegments, Segmenter
 from clearhold.store.record.chain import ChainWriter
 from clearhold.store.redis_log.appender import LogAppender
-from clearhold.store.redis_log.reader import LogProgress, LogReader, log_time_of
+from clearhold.store.redis_log.progress import LogProgress
+from clearhold.store.redis_log.reader import LogReader, log_time_of
 from clearhold.store.scheduling import low_priority
 from clearhold.store.tables import RowTables
 

@@ -46,13 +46,13 @@ class EntrySeals:
         return self._sealed(nonce, (stream, str(kind), program_id, appended_at, body))
 
     def checked(self, stream: str, entry: LogEntry) -> LogEntry:
-        """The entry, marked as forged, and logged, if it has no seal that fits; a bank event without any."""
+        """The entry, marked as forged if it has no seal that fits; a bank event without any."""
         if entry.kind == EntryKind.BANK:
             return msgspec.structs.replace(entry, seal=b"") if entry.seal else entry
         contents = (stream, entry.kind, entry.program_id, entry.appended_at, entry.body)
         if hmac.compare_digest(entry.seal, self._sealed(entry.seal[:_NONCE_BYTES], contents)):
             return entry
-        return forged(stream, entry)
+        return msgspec.structs.replace(entry, is_forged=True)
 
     def _sealed(self, nonce: bytes, contents: tuple[str, str, str, int, bytes]) -> bytes:
         return nonce + hmac.digest(self.key, _ENCODE((nonce, *contents)), "sha256")[:_TAG_BYTES]
@@ -63,7 +63,6 @@ def number_of(entry: LogEntry) -> int:
     return int.from_bytes(entry.seal[:_NONCE_BYTES])
 
 
-def forged(stream: str, entry: LogEntry) -> LogEntry:
-    """The entry as one that must not be applied; one line of the log names it."""
+def log_forged(stream: str, entry: LogEntry) -> None:
+    """One line of the log names an entry that must not be applied."""
     log.error("forged_entry", stream=stream, offset=entry.offset, kind=entry.kind, program_id=entry.program_id)
-    return msgspec.structs.replace(entry, is_forged=True)

@@ -38,7 +38,7 @@ from clearhold.store.clock import Clock
 from clearhold.store.duck.alerts import EntryResults
 from clearhold.store.ids import IdFactory
 from clearhold.store.redis_log.appender import LogAppender
-from clearhold.store.redis_log.reader import LogProgress
+from clearhold.store.redis_log.progress import LogProgress
 
 UNAPPLIED_LIMIT: Final = 65_536
 """Entries a shard. Beyond it the oldest are forgotten: their duplicates are appended, and skipped by the flow."""

@@ -29,7 +29,7 @@ from clearhold.features.windows.id_index import IdIndex, key_of
 from clearhold.store.duck.inputs import Preflights
 from clearhold.store.lake.log_segments import RawEvents
 from clearhold.store.redis_log.appender import LogAppender
-from clearhold.store.redis_log.reader import LogProgress
+from clearhold.store.redis_log.progress import LogProgress
 
 UNCOMMITTED_LIMIT: Final = 65_536
 """Pre-flights a shard that are durable and may be uncommitted."""

@@ -39,7 +39,7 @@ from clearhold.store.control.scorecard_registry import ScorecardRegistry
 from clearhold.store.duck.alerts import ActionTable
 from clearhold.store.ids import IdFactory, new_trace_id
 from clearhold.store.redis_log.appender import LogAppender
-from clearhold.store.redis_log.reader import LogProgress
+from clearhold.store.redis_log.progress import LogProgress
 
 
 class ActionCounts(Collector):

@@ -25,7 +25,8 @@ from clearhold.flows.running.counts import Distribution, counter, gauge, histogr
 from clearhold.store.clock import Clock
 from clearhold.store.lake.log_segments import LogSegments
 from clearhold.store.redis_log.appender import LogAppender
-from clearhold.store.redis_log.reader import LogProgress, LogReader
+from clearhold.store.redis_log.progress import LogProgress
+from clearhold.store.redis_log.reader import LogReader
 
 STEPS_UNDER_WAY: Final = 4
 """The most steps that wait for their commit: the events of the stream never wait behind more."""

@@ -24,7 +24,8 @@ from clearhold.flows.running.counts import FlowCounts, counter, gauge, histogram
 from clearhold.flows.stream.dataflow import RowBatch
 from clearhold.store.clock import Clock
 from clearhold.store.duck.database import BatchWriter
-from clearhold.store.redis_log.reader import LogProgress, LogReader, log_time_of
+from clearhold.store.redis_log.progress import LogProgress
+from clearhold.store.redis_log.reader import LogReader, log_time_of
 from clearhold.store.scheduling import low_priority
 from clearhold.store.tables import RowTables, joined_by_type
 

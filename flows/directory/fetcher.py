@@ -32,7 +32,7 @@ from clearhold.store.control.credentials import BankKeys
 from clearhold.store.duck.parties import DirectoryTable, DueParty
 from clearhold.store.ids import new_trace_id
 from clearhold.store.redis_log.appender import LogAppender
-from clearhold.store.redis_log.reader import LogProgress
+from clearhold.store.redis_log.progress import LogProgress
 
 FETCH_SECONDS_BOUNDS: Final = (0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10)
 

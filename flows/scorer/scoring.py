@@ -42,7 +42,7 @@ from clearhold.flows.stream.dataflow import (
 )
 from clearhold.flows.stream.snapshotting import SnapshotWriter, load_state
 from clearhold.store.lake.log_segments import LogSegments
-from clearhold.store.redis_log.reader import LogProgress
+from clearhold.store.redis_log.progress import LogProgress
 from clearhold.store.state_snapshots import StateSnapshots
 
 

@@ -151,10 +151,10 @@ class Inspection:
             )
             if losses.holes:
                 self._say("losses", f"accepted: {sentence_of(losses.holes)}")
+            lacking = ControlCopy(reader, self._segments).lacking()
             for tenant_id, each in control.items():
                 self._name_forged(each.stream, reader.control_entries(tenant_id))
-                removed = 0 if each.is_behind else ControlCopy(reader, self._segments).lacking(tenant_id)
-                if removed:
+                if (removed := lacking.get(tenant_id)) and not each.is_behind:
                     self.report.problems.append(f"{each.stream}: {removed:,} {_REMOVED}")
             lake, tail = _Part(), _Part()
             for shard in range(self._data_dir.shards):

@@ -188,27 +188,34 @@ class ControlCopy:
 
     def copy_all(self) -> None:
         """Copy all streams, and notice removed entries."""
-        for tenant_id in sorted({*self._reader.tenants(), *self._segments.tenants()}):
-            lacking = self.lacking(tenant_id)
+        for tenant_id, lacking in self.lacking().items():
             if lacking > self._lacking.get(tenant_id, 0):
                 self._lacking[tenant_id] = lacking
                 log.critical("control_entries_removed", tenant_id=tenant_id, entries=lacking)
             self.copy(tenant_id)
 
-    def lacking(self, tenant_id: str) -> int:
-        """How many entries of a control stream were removed from Redis, or replaced by forged ones. It counts the
+    def lacking(self) -> dict[str, int]:
+        """How many entries of each control stream were removed from Redis, or replaced by forged ones. It counts the
         entries in the lake, and the last entry of all even if it was removed before it was copied.
         """
+        copied = self._segments.tenants()  # read before the list in Redis, which has a new tenant before the lake does
+        listed = set(self._reader.tenants())
+        return {
+            tenant_id: self._lacking_of(tenant_id, is_listed=tenant_id in listed)
+            for tenant_id in sorted(listed.union(copied))
+        }
+
+    def _lacking_of(self, tenant_id: str, *, is_listed: bool) -> int:
         segments = self._segments.control(tenant_id)
         known = {segment.last for segment in segments.segments}  # read before the entries, which grow
         copied_upto, last = max(known, default=0), self._reader.end_of(control_key(tenant_id))
         here = {entry.offset: entry.is_forged for entry in self._reader.control_entries(tenant_id)}
         known |= {offset for offset in here if copied_upto < offset <= last}
         removed = {offset for offset in known if here.get(offset, True)}
-        if tenant_id not in self._reader.tenants():  # Then no start would read the stream.
-            removed = known
-        else:
+        if is_listed:
             removed -= {offset for offset in removed & here.keys() if self._was_forged(segments, offset)}
+        else:  # Then no start would read the stream.
+            removed = known
         return len(removed) + (last > max(known, default=0))
 
     def _was_forged(self, segments: SegmentFiles, offset: int) -> bool:

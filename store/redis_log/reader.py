@@ -1,4 +1,4 @@
-"""Reads the log: entries of the shards in order, from any offset. The log's names in Redis, its offsets and progress.
+"""Reads the log: entries of the shards in order, from any offset. The log's names in Redis, and its offsets.
 
 An offset is a stream id ``ms-seq`` as the integer ``ms << 20 | seq``. It fits 63 bits until 2248.
 
@@ -7,7 +7,6 @@ Errors  the built-in ``ConnectionError`` while Redis is down, still starting, or
         ``ValueError`` for an id that has no offset
 """
 
-import asyncio
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
@@ -20,7 +19,7 @@ from redis.exceptions import TimeoutError as RedisTimeoutError
 from clearhold.features.core.log_entry import EntryKind, LogEntry
 from clearhold.store.data_dir import LogIdentity
 from clearhold.store.redis_log.fields import entry_fields, read_entry
-from clearhold.store.seals import EntrySeals, forged, number_of
+from clearhold.store.seals import EntrySeals, log_forged, number_of
 
 IDENTITY: Final = "log:identity"
 TENANTS: Final = "log:tenants"
@@ -67,45 +66,6 @@ def stream_id_of(offset: int) -> str:
 def log_time_of(offset: int) -> int:
     """The time at which Redis took the entry, in microseconds, to the millisecond."""
     return (offset >> SEQ_BITS) * 1_000
-
-
-POLL_EVERY_S: Final = 0.004
-
-
-class LogProgress:
-    """The offsets up to which each shard's entries are applied and committed; 0 without entries.
-
-    Written by the threads that move entries, read by any thread.
-    """
-
-    def __init__(self, shards: int) -> None:
-        self.shards = shards
-        self._applied = [0] * shards
-        self._committed = [0] * shards
-
-    def applied_offset(self, shard: int) -> int:
-        """The offset up to which the shard's state has applied every entry."""
-        return self._applied[shard]
-
-    def committed_offset(self, shard: int) -> int:
-        """The offset up to which the tables have the rows of the shard's entries."""
-        return self._committed[shard]
-
-    def mark_applied(self, shard: int, offset: int) -> None:
-        self._applied[shard] = offset
-
-    def mark_committed(self, shard: int, offset: int) -> None:
-        self._committed[shard] = offset
-
-    async def committed(self, shard: int, offset: int, *, within_s: float | None = None) -> None:
-        """Return once the shard is committed up to ``offset``, so that all effects of its entries can be read;
-        ``TimeoutError`` after ``within_s``, if given.
-
-        The flow commits on other threads, so the offset is polled; a commit takes some milliseconds.
-        """
-        async with asyncio.timeout(within_s):
-            while self.committed_offset(shard) < offset:  # noqa: ASYNC110 - the committer has no event of this loop
-                await asyncio.sleep(POLL_EVERY_S)
 
 
 LATE_S: Final = 3.0
@@ -270,9 +230,10 @@ class LogReader:
                 if entry.seal:  # The lowest offset counts, in whatever order the entries are read.
                     self.offset_of_seal[entry.seal] = min(first, entry.offset)
                 if first < entry.offset:
-                    entry = forged(key, entry)
-                if entry.is_forged:
+                    entry = msgspec.structs.replace(entry, is_forged=True)
+                if entry.is_forged and (tenant_id, entry.offset) not in self.forged_control:
                     self.forged_control.add((tenant_id, entry.offset))
+                    log_forged(key, entry)
                 yield entry
             if len(page) < _CONTROL_PAGE:
                 return
@@ -282,10 +243,14 @@ class LogReader:
         offset = offset_of(stream_id)
         entry = read_entry(shard, offset, pairs)
         if entry is None:
-            return forged(stream, LogEntry(shard, offset, "unreadable", "", log_time_of(offset), b" ".join(pairs)))
-        if self._seals is None or not (entry.seal or entry.kind != _BANK):
+            entry = LogEntry(shard, offset, "unreadable", "", log_time_of(offset), b" ".join(pairs), is_forged=True)
+        elif self._seals is None or not (entry.seal or entry.kind != _BANK):
             return entry
-        return self._seals.checked(stream, entry)
+        else:
+            entry = self._seals.checked(stream, entry)
+        if entry.is_forged and shard != NO_SHARD:  # a control stream is read again and again
+            log_forged(stream, entry)
+        return entry
 
     def _both(
         self, first: tuple[str | int | bytes, ...], second: tuple[str | int, ...], seconds: float

@@ -17,7 +17,8 @@ from clearhold.store.clock import SystemClock
 from clearhold.store.duck.database import open_database
 from clearhold.store.lake.log_segments import LogSegments
 from clearhold.store.record.chain import ChainWriter
-from clearhold.store.redis_log.reader import LogProgress, LogReader, shard_key
+from clearhold.store.redis_log.progress import LogProgress
+from clearhold.store.redis_log.reader import LogReader, shard_key
 from clearhold.store.state_snapshots import StateSnapshots
 from tests.support.waiting import eventually
 

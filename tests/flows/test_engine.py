@@ -20,7 +20,8 @@ from clearhold.store.clock import SystemClock
 from clearhold.store.duck.database import BatchWriter, open_database
 from clearhold.store.lake.log_segments import LogSegments, Segmenter
 from clearhold.store.redis_log.connect import EmbeddedRedis, connect_sync
-from clearhold.store.redis_log.reader import LogProgress, LogReader, stream_id_of
+from clearhold.store.redis_log.progress import LogProgress
+from clearhold.store.redis_log.reader import LogReader, stream_id_of
 from tests.flows.engine_room import SHARDS, EngineRoom, append, shards_of
 from tests.support.duck_rows import an_event
 from tests.support.waiting import eventually

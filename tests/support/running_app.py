@@ -38,7 +38,8 @@ from clearhold.store.record.chain import ChainWriter
 from clearhold.store.redis_log.appender import LogAppender
 from clearhold.store.redis_log.connect import RedisMemory, connect_async, connect_sync
 from clearhold.store.redis_log.health import RedisHealth
-from clearhold.store.redis_log.reader import LogProgress, LogReader, control_key, shard_key
+from clearhold.store.redis_log.progress import LogProgress
+from clearhold.store.redis_log.reader import LogReader, control_key, shard_key
 from clearhold.store.seals import EntrySeals
 from clearhold.store.tables import RowTables, joined_by_type, row_tables
 from tests.support.app_shells import lent_app

@@ -11,7 +11,7 @@ from clearhold.flows.commit.committer import Committer
 from clearhold.flows.stream.dataflow import RowBatch, ShardResults, batch_of
 from clearhold.store.clock import SystemClock
 from clearhold.store.duck.database import BatchWriter, committed_epochs, committed_offsets, open_database
-from clearhold.store.redis_log.reader import LogProgress
+from clearhold.store.redis_log.progress import LogProgress
 from tests.support.duck_rows import an_event
 
 SHARDS = 2

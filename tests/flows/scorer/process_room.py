@@ -15,7 +15,7 @@ from clearhold.store.duck.database import open_database
 from clearhold.store.lake.log_segments import LogSegments
 from clearhold.store.record.chain import ChainWriter
 from clearhold.store.redis_log.connect import connect_sync
-from clearhold.store.redis_log.reader import LogProgress
+from clearhold.store.redis_log.progress import LogProgress
 from tests.flows.engine_room import SHARDS
 from tests.support.waiting import eventually
 

@@ -77,16 +77,16 @@ async def test_given_removed_entries_when_copied_or_started_then_they_are_counte
         running.copy_all()
         running.copy_all()
     started = opened(log_redis, segments)
-    counted = started.lacking("ten_1"), started.lacking("ten_2")
+    counted = started.lacking()
     started.restore_removed()
 
     assert [(line["event"], line["tenant_id"], line["entries"]) for line in lines] == [
         ("control_entries_removed", "ten_1", removed)
     ]
-    assert (running.removed, started.removed, counted) == (removed, removed, (removed, 0))
+    assert (running.removed, started.removed, counted) == (removed, removed, {"ten_1": removed, "ten_2": 0})
     assert list(LogReader(log_redis, [], seals=SEALS).control()) == before
     started.copy_all()
-    assert (started.removed, opened(log_redis, segments).lacking("ten_1")) == (removed, 0)
+    assert (started.removed, opened(log_redis, segments).lacking()) == (removed, {"ten_1": 0, "ten_2": 0})
     log_redis.xdel(KEY, ids(log_redis)[1])  # once more
     started.copy_all()
     assert started.removed == removed + 1
@@ -148,7 +148,7 @@ async def test_given_a_repeated_entry_when_a_start_copies_it_first_then_the_earl
     opened(log_redis, segments).restore_removed()
 
     assert (copy.removed, len(reader.forged_control)) == (0, 1)
-    assert opened(log_redis, segments).lacking("ten_1") == 0
+    assert opened(log_redis, segments).lacking() == {"ten_1": 0}
 
 
 async def test_given_entries_that_are_not_copied_yet_when_copied_then_none_is_counted(
@@ -161,7 +161,7 @@ async def test_given_entries_that_are_not_copied_yet_when_copied_then_none_is_co
     for number in range(1, 4):
         await append(appender, number)
 
-    assert copy.lacking("ten_1") == 0
+    assert copy.lacking() == {"ten_1": 0, "ten_without_entries": 0}
     copy.copy_all()
 
     assert copy.removed == 0
@@ -198,3 +198,36 @@ async def test_given_an_entry_in_the_place_of_a_removed_one_when_started_then_th
 
     assert (running.removed, started.removed) == (1, 1)
     assert list(reader.control()) == before
+
+
+@pytest.mark.parametrize("tenants", [1, 5])
+async def test_given_tenants_when_copied_again_then_their_list_is_read_once(
+    appender: LogAppender, log_redis: Redis, segments: LogSegments, tenants: int
+) -> None:
+    for number in range(tenants):
+        await append(appender, number, f"ten_{number}")
+    copy = opened(log_redis, segments)
+    copy.copy_all()
+
+    log_redis.config_resetstat()
+    copy.copy_all()
+
+    assert log_redis.info("commandstats")["cmdstat_smembers"]["calls"] == 1
+
+
+async def test_given_forged_entries_when_copied_again_and_again_then_each_is_logged_once(
+    appender: LogAppender, log_redis: Redis, segments: LogSegments
+) -> None:
+    await append(appender, 0)
+    copy = opened(log_redis, segments)
+    copy.copy_all()
+    ((_, sealed),) = entries_in(log_redis)
+
+    with capture_logs() as lines:
+        forgeries: list[Any] = [sealed, JUNK, {"x": "y"}]
+        added: list[Any] = [log_redis.xadd(KEY, fields) for fields in forgeries]
+        for _ in range(3):
+            copy.copy_all()
+
+    forged = [("forged_entry", KEY, offset_of(stream_id)) for stream_id in added]
+    assert [(line["event"], line["stream"], line["offset"]) for line in lines] == forged

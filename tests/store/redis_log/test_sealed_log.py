@@ -2,12 +2,13 @@
 stream.
 """
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 from redis import Redis
+from structlog.testing import capture_logs
 
 from clearhold.features.core.log_entry import FORGED, EntryKind, LogEntry
 from clearhold.features.core.rows.events import QuarantineRow
@@ -124,6 +125,36 @@ async def test_given_an_entry_that_cannot_be_read_when_read_then_it_is_forged_an
 
     assert [(entry.kind, entry.is_forged) for entry in entries] == [("unreadable", True), ("tick", False)]
     assert list(segments.shard(SHARD).read(0)) == entries
+
+
+@pytest.mark.parametrize(
+    "reads",
+    [
+        lambda reader: reader.read({}, count=9, block_ms=0),
+        lambda reader: reader.range(SHARD, 0, 2**62, count=9),
+    ],
+    ids=["read", "range"],
+)
+async def test_given_forged_entries_of_a_shard_when_read_then_a_line_of_the_log_names_each_and_no_other(
+    appender: LogAppender, log_redis: Redis, reads: Callable[[LogReader], object]
+) -> None:
+    await appender.append(SHARD, EntryKind.DECISION, "prg_1", T0, b"{}")
+    (sealed,) = fields_of(log_redis, shard_key(SHARD))
+    unsealed = {key: sealed[key] for key in (b"k", b"p", b"t", b"b")}
+    forged = [
+        ("forged_entry", shard_key(SHARD), add(log_redis, shard_key(SHARD), fields), kind)
+        for fields, kind in (
+            (unsealed, "decision"),
+            (sealed | {b"k": b"policy"}, "policy"),
+            ({"x": "y"}, "unreadable"),
+        )
+    ]
+    add(log_redis, shard_key(SHARD), {"k": "bank", "p": "prg_1", "t": T0, "b": b"{}"})
+
+    with capture_logs() as lines:
+        reads(LogReader(log_redis, [SHARD], seals=SEALS))
+
+    assert [(line["event"], line["stream"], line["offset"], line["kind"]) for line in lines] == forged
 
 
 def applied(state: ShardState, entries: list[LogEntry]) -> list[tuple[str, int]]:
