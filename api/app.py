@@ -28,6 +28,7 @@ from clearhold.api.proofs.routes import VERDICTS
 from clearhold.api.settings import Settings
 from clearhold.api.telemetry.metrics import (
     ConnectionCollector,
+    ControlCollector,
     ProgramCollector,
     ProgramName,
     RecordCollector,
@@ -286,6 +287,7 @@ def _stored_collectors(
         folder=settings.data,
         clock=stores.clock,
     )
+    yield ControlCollector(stores.reader, stores.control_copy)
     if not settings.program_metrics:
         return
     tenancy = stores.registry.tenancy

@@ -38,8 +38,10 @@ from clearhold.features.core.vocabulary import ProgramSource
 from clearhold.store.clock import Clock
 from clearhold.store.duck.reports.scores import NewestSnapshot, NewestSnapshots
 from clearhold.store.errors import StartupError
+from clearhold.store.lake.log_segments import ControlCopy
 from clearhold.store.record.checkpoints import CheckpointLog, RecordCheckpoints
 from clearhold.store.record.reading import LastVerifications
+from clearhold.store.redis_log.reader import LogReader
 
 KEPT_S: Final = 1.0
 MOST_PROGRAMS: Final = 500
@@ -215,6 +217,23 @@ class RecordCollector(Collector):
 
     def _age_s(self, at: int) -> float:
         return max(0, self._clock.now() - at) / SECOND_US
+
+
+class ControlCollector(Collector):
+    """Entries of control streams with which somebody tampered in Redis."""
+
+    def __init__(self, reader: LogReader, control_copy: ControlCopy) -> None:
+        self._reader, self._control_copy = reader, control_copy
+
+    def collect(self) -> Iterator[Metric]:
+        tampered = CounterMetricFamily(
+            "clearhold_control_entries_tampered",
+            "Entries of control streams that were forged in Redis, or removed from it.",
+            labels=("fault",),
+        )
+        tampered.add_metric(["forged"], len(self._reader.forged_control))
+        tampered.add_metric(["removed"], self._control_copy.removed)
+        yield tampered
 
 
 class ConnectionCollector(Collector):
