@@ -132,7 +132,7 @@ PROPERTIES: Final[Mapping[str, str]] = {
     "path": "Dotted in a body, as in transfer.amountCents; else the name of the parameter or header.",
     "received": "The event is durable.",
     "duplicate": "The event was durable before, and this delivery changes nothing.",
-    "components": "up or down, by component; background and log may be degraded.",
+    "components": "up or down, by component; background, log and clock may be degraded.",
     "degradedWork": "The background work that failed within the last minute of its run; absent when none did.",
     "forgedEntries": "How many entries of the log Clearhold did not write and did not apply; absent without any.",
     "removedEntries": "How many entries of control streams others removed from Redis; absent without any.",
