@@ -169,3 +169,20 @@ def test_given_a_busy_entity_then_each_supporting_transfer_leads_to_the_alert_an
     assert len(supported) > 160
     assert supported <= set(found)
     assert set(found.values()) == {1}
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_given_older_transfers_in_any_order_when_they_are_added_again_then_each_is_among_them_once(seed: int) -> None:
+    story = detector_story().introduce("enti_1", verification_status="DENIED")
+    story.wire("enti_1", "cpty_1", 10_00, HOUR)
+    alert = story.program.alerts.get(story.last(AlertRow)[0].id)
+    assert alert is not None
+    chance, added = Random(seed), set[int]()
+
+    for row in range(40):
+        for each in (row, row, chance.randrange(60)):
+            assert alert.has_older(each) is (each in added)
+            alert.add_older(each)
+            added.add(each)
+
+    assert list(alert.older()) == sorted(added)
