@@ -185,3 +185,21 @@ def test_given_two_series_of_any_length_when_one_takes_over_the_other_then_it_an
         assert amounts.measure(after, upto) == (len(both), sum(fact.cents for fact in both) % 2**64)
     standing = sorted((fact.at, fact.cents) for fact in (*naive.standing(), *further.standing()))
     assert list(amounts.all_facts()) == standing
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_given_many_facts_that_became_known_late_when_the_ends_are_asked_for_then_they_are_those_known_then(
+    seed: int,
+) -> None:
+    chance, amounts, naive = Random(seed), AmountSeries(), Naive()
+    for at in range(150):
+        cents, late = chance.randrange(3), at + chance.randrange(25) if chance.random() < 0.5 else None
+        amounts.add_amount(at // 2, cents, known_at=late)
+        naive.facts.append(Fact(at // 2, cents, ALWAYS if late is None else late, None))
+        upto, most, since = chance.randrange(at + 1), chance.randrange(1, 6), chance.randrange(-2, 4)
+        after = upto - chance.randrange(1, 40)
+        known = sorted((fact.at, fact.cents) for fact in naive.within(after, upto))
+
+        assert amounts.newest_facts(after, upto, most=most) == known[-most:]
+        if since <= upto:
+            assert amounts.begins_after(since, upto) is not any(fact.at <= since for fact in naive.within(ALWAYS, upto))
