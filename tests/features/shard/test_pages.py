@@ -20,7 +20,9 @@ from clearhold.features.core.rows.events import QuarantineRow
 from clearhold.features.shard.appliers import APPLIERS, Applier
 from clearhold.features.shard.shard import ShardState
 from tests.oracle.random_streams import stream_of
+from tests.support import bank_events as bank
 from tests.support.alert_rows import a_decision, evidence_of
+from tests.support.clock import T0
 from tests.support.stories import ShardStory, detector_story
 
 MINUTE: Final = HOUR // 60
@@ -111,6 +113,32 @@ def test_given_forty_transfers_of_a_page_when_they_join_an_alert_then_it_is_writ
     assert len(each) > 30
     assert versions == [each[0], each[-1]]
     assert evidence_of(versions[-1])["hits"] == len(each)
+
+
+@pytest.mark.parametrize("after", range(3))
+def test_given_a_transfer_of_a_page_in_the_hold_band_when_others_follow_it_then_its_alert_says_that_it_was_held(
+    after: int,
+) -> None:
+    story = detector_story(declared_rails=("ach",)).introduce("enti_1")
+    for place in range(6):
+        story.wire("enti_1", "cpty_1", 10_00, place * DAY)
+    for place, verdict in enumerate(("APPROVED", "DENIED"), 6):
+        exposed = {"person_details": {"pep_status": "yes"}, "created_at": None, "updated_at": None}
+        stated = bank.an_entity(id="enti_1", verification_status=verdict, **exposed)
+        story.deliver("identity.updated", stated, at=T0 + place * DAY - 1)
+        story.wire("enti_1", "cpty_1", 10_00, place * DAY)
+    for place in range(after):  # late ones, of the time before the entity was denied
+        story.wire("enti_1", "cpty_1", 10_00, 6 * DAY + (place + 1) * HOUR)
+    bands = [evidence_of(row)["band"] for row in story.versions("screening_stale_or_hit")]
+    assert bands[-1 - after] == "hold"
+    assert "hold" not in bands[len(bands) - after :]
+
+    paged, _ = in_pages(story.entries, 1_000)
+
+    (alert_id,) = {row.id for row in story.versions("screening_stale_or_hit")}
+    newest = newest_of(paged)[alert_id]
+    assert (newest.status, evidence_of(newest)["autoHold"]) == ("held", True)
+    assert newest == newest_of(story.rows)[alert_id]
 
 
 def calls_of(entry: LogEntry, state: ShardState) -> int:
