@@ -22,15 +22,8 @@ from clearhold.store import clock
 from clearhold.store.data_dir import LogIdentity
 from clearhold.store.errors import StartupError
 from clearhold.store.redis_log.fields import entry_fields
-from clearhold.store.redis_log.pipeline import AppendTimes, Pipeline, SameLog, command, first_error
-from clearhold.store.redis_log.reader import (
-    SEQ_BITS,
-    SEQ_LIMIT,
-    TENANTS,
-    control_key,
-    offset_of,
-    shard_key,
-)
+from clearhold.store.redis_log.pipeline import AppendTimes, LastConnection, Pipeline, SameLog, command, first_error
+from clearhold.store.redis_log.reader import SEQ_BITS, SEQ_LIMIT, TENANTS, control_key, offset_of, shard_key
 from clearhold.store.seals import EntrySeals
 
 WRITE_WITHIN_S: Final = 1.5
@@ -106,6 +99,7 @@ class LogAppender:
         self.identity, self._seals = identity, seals
         self._numbers = list(numbers) or [0] * shards
         self._same_log = None if identity is None else SameLog(identity)
+        self._last_connection = LastConnection()
         self._pool = client.connection_pool
         self._last = [0] * shards
         self._moved_on_from = [0] * shards
@@ -336,6 +330,7 @@ class LogAppender:
         try:
             await connection.send_command("PING")
             await connection.read_response()
+            await self._last_connection.replace_by(connection)
             if self._same_log is not None:
                 await self._same_log.require(connection, self._last)
         except BaseException:

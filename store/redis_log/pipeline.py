@@ -165,6 +165,23 @@ class SameLog:
                 log.error("log_is_gone", missing=missing)
 
 
+class LastConnection:
+    """Ends the former connection of the appender in Redis before a new one is used: entries that are still on their way
+    there would come behind later ones, as if they had been moved. Their callers know that they were not confirmed.
+    """
+
+    def __init__(self) -> None:
+        self._client_id: int | None = None
+
+    async def replace_by(self, connection: AbstractConnection) -> None:
+        await connection.send_command("CLIENT", "ID")
+        client_id = await connection.read_response()
+        if self._client_id is not None and self._client_id < client_id:  # a restarted Redis counts from 1 again
+            await connection.send_command("CLIENT", "KILL", "ID", self._client_id)
+            await connection.read_response()
+        self._client_id = client_id
+
+
 async def _tail(connection: AbstractConnection) -> int:
     """The offset of the newest entry ever appended, from the answer to XINFO STREAM; 0 without a stream."""
     try:

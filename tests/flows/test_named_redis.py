@@ -75,6 +75,8 @@ def test_given_the_user_of_the_manual_over_tls_when_the_service_runs_then_it_nee
         wait_until_committed(service, tenant["operatorToken"], "acht_1")
         headers = {"Authorization": f"Bearer {tenant['operatorToken']}", "X-Operator": "ann"}
         headers |= {"Content-Type": "application/json", "Idempotency-Key": "one"}
+        administrator.execute_command("CLIENT", "KILL", "USER", "clearhold")
+        post_until_taken(service, program, [outgoing("acht_2")], within_s=60)
         key = service.ask("POST", "/api/keys", headers, b'{"name":"k","mode":"live"}', expect=201)
         headers["Idempotency-Key"] = "given back, since nothing is done"
         decision = b'{"decision":"hold","narrative":"To see."}'
@@ -86,6 +88,7 @@ def test_given_the_user_of_the_manual_over_tls_when_the_service_runs_then_it_nee
     assert "The Redis at CLEARHOLD_REDIS_URL is not empty" in refused.stderr
     refusals, statistics = administrator.acl_log(), administrator.info("commandstats")
     assert refusals == []
+    assert statistics["cmdstat_client|kill"]["calls"] > 1  # not the administrator alone
     used = {name.removeprefix("cmdstat_") for name in statistics}
     assert {rule[1:] for rule in rules() if rule.startswith("+")} - used == NOT_IN_THE_TEST
 
