@@ -286,9 +286,9 @@ def _most(bins: Sequence[Bin]) -> int:
 
 
 def _caps(champion: CompiledCard[FeatureVector], fitted: dict[str, tuple[Bin, ...]]) -> Iterator[CardCap]:
-    """The champion's caps, raised to the fitted points of their family; a cap over the maximum is dropped."""
+    """The champion's caps, raised to the fitted points of their signals; a cap over the maximum is dropped."""
     for cap in champion.card.caps:
-        families = champion.scorer.signals
-        most = sum(_most(bins) for signal_id, bins in fitted.items() if families[signal_id].family == cap.family)
+        capped = champion.scorer.caps[cap.family]
+        most = sum(_most(bins) for signal_id, bins in fitted.items() if signal_id in capped)
         if most <= MOST_POINTS:
             yield CardCap(family=cap.family, points=max(cap.points, most))

@@ -84,6 +84,15 @@ def _taking_rows(default: CompiledCard[Any]) -> list[str]:
         (scorer.cap_id(family), f"cap_{family}", f"Signals of the family count for at most {points} points.", family)
         for family, points in default.caps.items()
     ]
+    facts = [
+        (
+            scorer.cap_id(fact.name),
+            f"cap_{fact.name}",
+            f"{', '.join(sorted(fact.signals))} {fact.meaning}: they count for at most {points} points together.",
+            fact.family,
+        )
+        for fact, points in default.facts.items()
+    ]
     overlaps = [(each.id, each.name, each.meaning, each.family) for each in scorer.overlaps]
     limits = [
         (f"{scorer.prefix}-CAP-99", "ceiling", f"Points above {CEILING} are cut.", None),
@@ -91,7 +100,7 @@ def _taking_rows(default: CompiledCard[Any]) -> list[str]:
     ]
     return [
         f"| {reason_id} | `{name}` | {meaning} | worked out | {_family(family, default)} |  |  | {PROPOSED} |\n"
-        for reason_id, name, meaning, family in (*caps, *overlaps, *limits)
+        for reason_id, name, meaning, family in (*caps, *facts, *overlaps, *limits)
     ]
 
 

@@ -129,13 +129,13 @@ def _floor_faults(card: Scorecard, scorer: Scorer[Any]) -> Iterator[WrittenFault
 
 
 def _cap_faults(caps: tuple[CardCap, ...], scorer: Scorer[Any]) -> Iterator[WrittenFault]:
-    known = [family.value for family in scorer.capped]
+    known = list(scorer.caps)
     for index, cap in enumerate(caps):
         path = f"caps[{index}].family"
         if cap.family not in known:
             yield WrittenFault(path, f"must be one of {', '.join(known) or 'none'}", FieldCode.NOT_ONE_OF)
         elif cap.family in [other.family for other in caps[:index]]:
-            yield WrittenFault(path, "must be a family that has no cap yet", FieldCode.REPEATED)
+            yield WrittenFault(path, "must be one that has no cap yet", FieldCode.REPEATED)
 
 
 def _signal_faults(card: Scorecard, default: CompiledCard[Any]) -> Iterator[WrittenFault]:

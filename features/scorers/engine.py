@@ -14,17 +14,19 @@ from typing import Final, Generic
 
 from clearhold.features.core.scorecards import Bin, CardCap, CardSignal, Scorecard, points_when, scorecard_sha256
 from clearhold.features.core.vocabulary import Reason, Score
-from clearhold.features.scorers.signal import ONE_KIND, Family, InputKind, Inputs, Scorer, Signal
+from clearhold.features.scorers.signal import ONE_KIND, Fact, Family, InputKind, Inputs, Scorer, Signal
 
 CREDIBILITY_K: Final = 20
 DEGRADED_FACTOR: Final = 0.5
 CEILING: Final = 100
 
 
-def cap_reason(reason_id: str, family: Family, most: int, total: int) -> Reason:
-    """The deduction by a family's cap."""
-    sentence = f"Signals of the family {family.value} count for at most {most} points ({total} in all)."
-    return Reason(id=reason_id, signal=f"cap_{family.value}", weight=most - total, hard=False, sentence=sentence)
+def cap_reason(reason_id: str, capped: Family | Fact, most: int, total: int) -> Reason:
+    """The deduction by the cap of a family or a fact."""
+    name = capped.value if isinstance(capped, Family) else capped.name
+    signals = f"Signals of the family {name}" if isinstance(capped, Family) else f"All signals that {capped.meaning}"
+    sentence = f"{signals} count for at most {most} points ({total} in all)."
+    return Reason(id=reason_id, signal=f"cap_{name}", weight=most - total, hard=False, sentence=sentence)
 
 
 def limit_reason(prefix: str, total: int) -> Reason | None:
@@ -98,7 +100,10 @@ class CompiledCard(Generic[Inputs]):
     def __init__(self, scorer: Scorer[Inputs], card: Scorecard, version: str) -> None:
         self.scorer, self.card, self.version = scorer, card, version
         self.sha256 = scorecard_sha256(card)
-        self.caps: dict[Family, int] = {Family(cap.family): cap.points for cap in card.caps}
+        caps = {cap.family: cap.points for cap in card.caps}
+        self.caps: dict[Family, int] = {family: caps[family] for family in scorer.capped if family in caps}
+        self.facts: dict[Fact, int] = {fact: caps[fact.name] for fact in scorer.facts if fact.name in caps}
+        self._fact_of: dict[str, Fact] = {each: fact for fact in self.facts for each in fact.signals}
         bins = {each.id: each.bins for each in card.signals}
         self.weighed: dict[str, WeighedSignal[Inputs]] = {
             signal.id: WeighedSignal(signal, bins.get(signal.id, ()))
@@ -160,11 +165,20 @@ class CompiledCard(Generic[Inputs]):
 
     def _add_up(self, inputs: Inputs, fired: list[Fired[Inputs]]) -> tuple[int, list[Reason]]:
         """The points before the limits, and the reasons of all deductions, including the limits."""
-        total, by_family = 0, dict[Family | None, int]()
+        total, by_family, by_fact = 0, dict[Family | None, int](), dict[str, int]()
         for signal, _, points in fired:
             total += points
             by_family[signal.family] = by_family.get(signal.family, 0) + points
-        cuts = [
+            fact = self._fact_of.get(signal.id)
+            if fact is not None:
+                by_fact[fact.name] = by_fact.get(fact.name, 0) + points
+        cuts = []
+        for fact, most in self.facts.items() if by_fact else ():
+            points = by_fact.get(fact.name, most)
+            if points > most:
+                by_family[fact.family] -= points - most
+                cuts.append(cap_reason(self.scorer.cap_id(fact.name), fact, most, points))
+        cuts += [
             cap_reason(self.scorer.cap_id(family), family, self.caps[family], points)
             for family, points in by_family.items()
             if family is not None and points > self.caps.get(family, points)
@@ -206,6 +220,7 @@ def default_card(
     floor: int,
     signals: tuple[CardSignal, ...],
     caps: Mapping[Family, int] = MappingProxyType({}),
+    facts: Mapping[Fact, int] = MappingProxyType({}),
     program_floor: int | None = None,
 ) -> CompiledCard[Inputs]:
     """The card of a scorer's own version, which scores where no other is in force."""
@@ -214,7 +229,10 @@ def default_card(
         name=scorer.version,
         floor=floor,
         program_floor=program_floor,
-        caps=tuple(CardCap(family=family.value, points=most) for family, most in caps.items()),
+        caps=(
+            *(CardCap(family=family.value, points=most) for family, most in caps.items()),
+            *(CardCap(family=fact.name, points=most) for fact, most in facts.items()),
+        ),
         signals=signals,
     )
     return CompiledCard(scorer, card, scorer.version)

@@ -126,6 +126,15 @@ class Overlap(NamedTuple, Generic[Inputs]):
     sentence: Callable[[int], str]
 
 
+class Fact(NamedTuple):
+    """One fact that several signals of a family see. A card may cap their points together, by the name of the fact."""
+
+    name: str
+    family: Family
+    meaning: str
+    signals: frozenset[str]  # their ids; a signal is of one fact at most
+
+
 class InputKind(NamedTuple):
     """One kind of inputs, with the signals that read it: the transfers of a rail, or the attempts."""
 
@@ -152,6 +161,7 @@ class Scorer(NamedTuple, Generic[Inputs]):
     observations: Callable[[Inputs, int, int], tuple[int, bool]]
     capped: tuple[Family, ...] = ()
     overlaps: tuple[Overlap[Inputs], ...] = ()
+    facts: tuple[Fact, ...] = ()
     kinds: tuple[InputKind, ...] = (ONE_KIND,)
     kind_of: Callable[[Inputs], str] | None = None  # the name; None with one kind
     whole: int | None = None
@@ -172,12 +182,23 @@ class Scorer(NamedTuple, Generic[Inputs]):
         """By id, in the order in which they are measured."""
         return {signal.id: signal for group in self.groups for signal in group.signals}
 
-    def cap_id(self, family: Family) -> str:
-        """The id of the reason that a cap of the family gives."""
-        return f"{self.prefix}-CAP-{self.capped.index(family) + 1:02d}"
+    @property
+    def caps(self) -> dict[str, frozenset[str]]:
+        """What a card may cap, by name: families and facts, each with the ids of its signals."""
+        of_families = {
+            family.value: frozenset(each.id for each in self.signals.values() if each.family is family)
+            for family in self.capped
+        }
+        return of_families | {fact.name: fact.signals for fact in self.facts}
+
+    def cap_id(self, name: str) -> str:
+        """The id of the reason that a cap of the family or fact gives."""
+        names = [*self.capped, *(fact.name for fact in self.facts)]
+        return f"{self.prefix}-CAP-{names.index(name) + 1:02d}"
 
     @property
     def families(self) -> dict[str, Family | None]:
-        """The family of each reason by its id, the caps among them."""
+        """The family of each reason by its id, caps among them."""
         caps = {self.cap_id(family): family for family in self.capped}
-        return {signal.id: signal.family for signal in self.signals.values()} | caps
+        facts = {self.cap_id(fact.name): fact.family for fact in self.facts}
+        return {signal.id: signal.family for signal in self.signals.values()} | caps | facts

@@ -39,13 +39,13 @@ def cards(draw: st.DrawFn, name: str) -> Scorecard:
     known = [each for each in default.scorer.signals.values() if not each.worked_out]
     hard = [each for each in known if each.hard]
     others = draw(st.lists(st.sampled_from([each for each in known if not each.hard]), unique_by=lambda each: each.id))
-    capped = draw(st.lists(st.sampled_from(default.scorer.capped), unique=True)) if default.scorer.capped else []
+    capped = draw(st.lists(st.sampled_from([*default.scorer.caps]), unique=True)) if default.scorer.caps else []
     return Scorecard(
         scorer=name,
         name="another card",
         floor=draw(st.integers(1, 30)),
         program_floor=draw(st.integers(1, 200)) if default.scorer.has_program_floor else None,
-        caps=tuple(CardCap(family=family.value, points=draw(st.integers(0, 100))) for family in capped),
+        caps=tuple(CardCap(family=name, points=draw(st.integers(0, 100))) for name in capped),
         signals=tuple(draw(card_signals(each, default)) for each in [*hard, *others][:MOST_WEIGHED]),
     )
 
@@ -69,12 +69,15 @@ def points_by_hand(
 
 
 def total_by_hand(card: Scorecard, scorer: Scorer[Any], inputs: Any, fired: dict[str, int]) -> int:
-    """The score of those points: each family within its cap, overlaps taken away, all within 0 and 100."""
+    """The score of those points: facts and families within their caps, overlaps taken away, all within 0 and 100."""
     caps = {cap.family: cap.points for cap in card.caps}
     families: dict[str | None, int] = {}
     for signal_id, points in fired.items():
         family = scorer.signals[signal_id].family
         families[family] = families.get(family, 0) + points
+    for fact in scorer.facts:
+        points = sum(fired.get(signal_id, 0) for signal_id in fact.signals)
+        families[fact.family] = families.get(fact.family, 0) - max(0, points - caps.get(fact.name, points))
     capped = {family: min(points, caps.get(family or "", points)) for family, points in families.items()}
     shared = sum(
         max(0, min(each.points(inputs), families.get(each.family, 0), capped.get(each.family, 0)))

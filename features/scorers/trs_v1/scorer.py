@@ -11,7 +11,7 @@ from typing import Final
 from clearhold.features.catalogue.vector import FeatureVector, is_attempt
 from clearhold.features.core.vocabulary import Rail
 from clearhold.features.scorers.engine import default_card
-from clearhold.features.scorers.signal import Family, InputKind, Scorer, SignalGroup
+from clearhold.features.scorers.signal import Fact, Family, InputKind, Scorer, SignalGroup
 from clearhold.features.scorers.trs_v1 import amount, flow, habits, identity, relationship, returns, timing
 
 VERSION: Final = "trs-v1"
@@ -60,11 +60,30 @@ _CAPS: Final = {
     Family.FLOW: 60,
     Family.CARD: 45,
 }
+_FACTS: Final = {
+    Fact(
+        "money_back",
+        Family.FLOW,
+        "see money come back to the side that sent it",
+        frozenset({flow.ROUND_TRIP.id, habits.PAID_BACK.id}),
+    ): 30,
+    Fact(
+        "money_passed_on",
+        Family.FLOW,
+        "see received money leave again",
+        frozenset(
+            signal.id
+            for signal in (flow.RAPID, flow.LAYERING, habits.IN_AND_OUT, habits.QUICK_HOPS, habits.CAME_BEFORE)
+        ),
+    ): 45,
+}
+"""What several signals of a family see, and the most points that it has on the default card."""
 SCORER: Final = Scorer[FeatureVector](
     version=VERSION,
     groups=_GROUPS,
     observations=_observations,
     capped=tuple(_CAPS),
+    facts=tuple(_FACTS),
     kinds=_KINDS,
     kind_of=lambda vector: _ATTEMPTED[vector.rail] if is_attempt(vector) else vector.rail,
     has_program_floor=True,
@@ -73,6 +92,7 @@ SCORER: Final = Scorer[FeatureVector](
 DEFAULT: Final = default_card(
     SCORER,
     caps=_CAPS,
+    facts=_FACTS,
     floor=ENTITY_FLOOR,
     program_floor=PROGRAM_FLOOR,
     signals=(

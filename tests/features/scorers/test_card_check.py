@@ -273,5 +273,5 @@ def test_given_a_card_with_anything_in_any_place_then_it_has_faults_or_scores(da
 
 def test_given_the_default_cards_then_a_cap_of_each_family_may_stand_once() -> None:
     for default in DEFAULTS.values():
-        families = [CardCap(family=family.value, points=5) for family in default.scorer.capped]
+        families = [CardCap(family=name, points=5) for name in default.scorer.caps]
         assert list(faults_of(changed(default.card, caps=tuple(families)))) == []

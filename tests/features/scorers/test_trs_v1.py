@@ -1,5 +1,7 @@
 """trs-v1: what holds for every score, whatever fires: the sum, the bounds, the order, the floor, the caps."""
 
+from typing import Any, Final
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -66,10 +68,24 @@ def test_given_any_vector_when_a_family_is_over_its_cap_then_the_cap_is_a_reason
     if score.value is None:
         return
 
+    of_facts = dict.fromkeys(Family, 0)
+    for fact, most in trs_v1.DEFAULT.facts.items():
+        points = sum(reason.weight for reason in fired(vector, fact.family) if reason.id in fact.signals)
+        expected = [most - points] if points > most else []
+        assert [reason.weight for reason in found(score, trs_v1.SCORER.cap_id(fact.name))] == expected
+        of_facts[fact.family] += sum(expected)
     for family, most in trs_v1.DEFAULT.caps.items():
-        points = sum(reason.weight for reason in fired(vector, family))
+        points = sum(reason.weight for reason in fired(vector, family)) + of_facts[family]
         expected = [most - points] if points > most else []
         assert [reason.weight for reason in found(score, trs_v1.SCORER.cap_id(family))] == expected
+
+
+def test_given_the_facts_then_each_signal_is_of_one_at_most_and_of_its_family() -> None:
+    signals = [signal for fact in trs_v1.SCORER.facts for signal in fact.signals]
+
+    assert len(set(signals)) == len(signals)
+    for fact in trs_v1.SCORER.facts:
+        assert {trs_v1.SCORER.signals[signal].family for signal in fact.signals} == {fact.family}
 
 
 def test_given_the_families_then_their_caps_are_the_documented_ones() -> None:
@@ -175,3 +191,44 @@ def test_given_a_thin_history_and_a_denied_entity_when_it_moves_then_only_the_ha
 
     assert (score.value, score.band, score.hard) == (None, Band.UNSCORED, True)
     assert [reason.id for reason in score.reasons] == ["TRS-KYC-01"]
+
+
+BACK: Final = {"amount_cents": 90_00, "pair_other_way_cents_24h": 100_00}
+
+
+@pytest.mark.parametrize(
+    ("over", "weights"),
+    [
+        (BACK | {"typology_round_trip": True}, {"TRS-FLO-10": 30, "TRS-FLO-07": 25, "TRS-CAP-10": -25}),
+        (BACK, {"TRS-FLO-10": 30}),
+        ({"typology_round_trip": True}, {"TRS-FLO-07": 25}),
+        # On a card rail a round trip is no signal, and an unknown entity has no day to be paid back in.
+        (BACK | {"typology_round_trip": True, "rail": "card"}, {"TRS-FLO-10": 30}),
+        (BACK | {"typology_round_trip": True, "entity_prior_transfers": 9}, {"TRS-FLO-07": 25}),
+    ],
+)
+def test_given_a_payment_that_goes_back_to_its_payer_then_it_has_points_once(
+    over: dict[str, Any], weights: dict[str, int]
+) -> None:
+    score = scored(**{"declared_rails": ""} | over)
+
+    assert {reason.id: reason.weight for reason in score.reasons} == weights
+    assert score.value == sum(weights.values())
+
+
+def test_given_a_payment_back_among_much_else_then_facts_are_capped_before_their_family() -> None:
+    over = BACK | {"typology_round_trip": True, "quick_hops_2h": 2, "entity_received_count_6h": 2}
+
+    score = scored(**over, entity_paid_count_6h=2)
+
+    flows = {
+        "TRS-FLO-10": 30,
+        "TRS-FLO-11": 30,
+        "TRS-FLO-07": 25,
+        "TRS-FLO-09": 20,
+        "TRS-CAP-11": -5,
+        "TRS-CAP-10": -25,
+        "TRS-CAP-08": -15,
+    }
+    assert {reason.id: reason.weight for reason in score.reasons} == flows
+    assert score.value == 60
