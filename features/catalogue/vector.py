@@ -30,15 +30,18 @@ from clearhold.features.catalogue.flows import (
     Rhythm,
     Standing,
 )
+from clearhold.features.catalogue.shares import Shares
+from clearhold.features.catalogue.weeks import Origins, Weeks
 from clearhold.features.core.money import money_leaves
 
-FEATURE_VERSION: Final = "features-v6"
+FEATURE_VERSION: Final = "features-v7"
 RARE_AT_MOST: Final = 3
 
 
 GROUPS: Final[tuple[type[Group], ...]] = (
     *(Facts, Identity, Activity, Relationship, ProgramFigures, Typologies, History, Amounts, Passing),
     *(Flow, Returns, AchEntries, Cards, Novelties, Standing, MeasuredInForce, Rhythm),
+    *(Weeks, Origins, Shares),
 )
 """All groups, in the order of the vector."""
 
@@ -48,9 +51,9 @@ if TYPE_CHECKING:
         Passing, Amounts, History, Typologies, ProgramFigures, Relationship, Activity, Identity, Facts, frozen=True
     ): ...
 
-    class FeatureVector(
-        Rhythm, MeasuredInForce, Standing, Novelties, Cards, AchEntries, Returns, Flow, _OfAmounts, frozen=True
-    ): ...
+    class _OfFlows(MeasuredInForce, Standing, Novelties, Cards, AchEntries, Returns, Flow, _OfAmounts, frozen=True): ...
+
+    class FeatureVector(Shares, Origins, Weeks, Rhythm, _OfFlows, frozen=True): ...
 
 else:
     # A Struct has one base with fields, so the fields of all groups are put together here.

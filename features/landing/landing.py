@@ -15,6 +15,7 @@ from clearhold.features.bank.statuses import RETURN_UNDONE_STATUSES
 from clearhold.features.catalogue.vector import is_rare_pair
 from clearhold.features.core.log_entry import EntryPosition, EventFault, EventResult
 from clearhold.features.core.money import CARD_CLASSES, class_of
+from clearhold.features.core.vocabulary import Rail
 from clearhold.features.landing.movement import (
     ENTER,
     LEAVE,
@@ -59,6 +60,7 @@ _COUNTED_ON: Final = attrgetter(
 _OTHER_TRANSFER: Final = EventFault(
     "data.id is the id of a transfer on another rail or in the other direction.", "data.id"
 )
+_CARD: Final = Rail.CARD.value
 _APPLIED: Final = EventResult.APPLIED  # looked up once: see ``features/bank/transfers.py``
 
 
@@ -167,6 +169,7 @@ def _enter_windows(
         replace_movement(program, None, movement, known_at=None)
         is_rare = is_rare_pair(assessment.vector)
         program.acquaintances.meet(movement.source, movement.target, at, row_index, is_rare=is_rare)
+        program.prevalence.add(at, assessment.reached, is_card=subject.rail == _CARD)
     attempt = transfer.attempt()
     if attempt is not None:
         replace_attempt(program, None, attempt, known_at=None)

@@ -11,7 +11,7 @@ feature version is filled up or cut.
 Explained is the nearest amount with which a transfer would have been in another band, all other facts unchanged: cents
 from 1 to 10^12, or None where no amount in that range changes the band, as below the floor of the score. The figures
 that contain the amount change with it: the sums of 24 h, 48 h and 2 banking days, the counts of round amounts, of
-micro-entries and of small card attempts, and its distance to a threshold. Five figures are known in part:
+micro-entries and of small card attempts, and its distance to a threshold. Six figures are known in part:
 
 * Other transfers that repeat this amount are taken to carry exactly it: they repeat a new amount within 10 % of it.
 * Others just under a threshold of that time stay counted while the new amount is under the same one. When this amount
@@ -19,6 +19,8 @@ micro-entries and of small card attempts, and its distance to a threshold. Five 
   known there.
 * Whether the payment is regular does not change.
 * The busiest day, and the balance and new money of 48 h, are known only where the transfer's own amount needed them.
+* The shares in the program's transfers do not change: a larger amount is at most as common as this one, a smaller one
+  at least, so that the band told is right, and a nearer amount may have it too.
 * The graph does not change: chains and round trips are not searched again, and only the smallest amount of a chain
   follows this one downwards.
 """
@@ -35,11 +37,13 @@ from clearhold.features.core.canonical import json_text
 from clearhold.features.core.entries.commands import Rescored, Value
 from clearhold.features.core.vocabulary import Band, Rail, Reason, Score
 from clearhold.features.measurement.measure import measure
+from clearhold.features.measurement.shares import day_amount_over_usual, day_cents_over_usual
 from clearhold.features.measurement.subject import Subject
 from clearhold.features.scorers.engine import CompiledCard
 from clearhold.features.state.party_details import UNKNOWN_PROFILE
 from clearhold.features.state.program_series import Declared, ProgramSeries
 from clearhold.features.windows.baseline import BaselineValues
+from clearhold.features.windows.prevalence import Reached
 from clearhold.features.windows.series_kinds import SeriesKind, attempt_kinds, kinds_of
 
 COUNTRY_MISSING: Final = "counterparty_country_missing"
@@ -93,7 +97,8 @@ class Assessment(msgspec.Struct, frozen=True, gc=False):
     """A vector with its score. ``degraded`` halves the confidence and changes no points.
 
     ``degraded_reasons`` name the missing facts; a stored score that is read back has the flag alone. ``layering`` and
-    ``round_trip`` are the transfers that the two graph features rest on, as rows, oldest first.
+    ``round_trip`` are the transfers that the two graph features rest on, as rows, oldest first. ``reached`` is what the
+    shares count of the transfer.
     """
 
     vector: FeatureVector
@@ -102,6 +107,7 @@ class Assessment(msgspec.Struct, frozen=True, gc=False):
     layering: tuple[int, ...] = ()
     round_trip: tuple[int, ...] = ()
     degraded_reasons: tuple[str, ...] = ()
+    reached: Reached = ()
 
 
 def assess(
@@ -115,12 +121,12 @@ def assess(
     stale: bool = False,
 ) -> Assessment:
     """Score the subject with the facts of that time; ``stale`` says that newer ones are missing."""
-    vector, layering, round_trip = measure(subject, program, declared, baseline, at)
+    vector, layering, round_trip, reached = measure(subject, program, declared, baseline, at)
     missing = missing_at_landing(subject, vector)
     if stale:
         missing = (*missing, STATE_BEHIND)
     degraded = bool(missing)
-    return Assessment(vector, card.score(vector, degraded=degraded), degraded, layering, round_trip, missing)
+    return Assessment(vector, card.score(vector, degraded=degraded), degraded, layering, round_trip, missing, reached)
 
 
 def rescored(stored: TransferFeaturesRow, card: CompiledCard[FeatureVector]) -> Rescored | None:
@@ -216,8 +222,10 @@ def with_amount(vector: FeatureVector, cents: int) -> FeatureVector:
     }
     changes |= _attempts(v, cents)
     if is_attempt(v):
+        changes |= _day_over_usual(v, cents, v.velocity_24h_sum_cents)
         return msgspec.structs.replace(v, **changes)  # It counts itself in no other window.
     changes |= {"velocity_24h_sum_cents": v.velocity_24h_sum_cents + more} | _structuring(v, cents)
+    changes |= _day_over_usual(v, cents, v.velocity_24h_sum_cents + more)
     changes |= {"program_micro_entries_24h": v.program_micro_entries_24h + _step(v, cents, SeriesKind.MICRO)}
     if v.repeated_amount_count_24h:  # It counts this transfer; 0 means an unknown actor, whose figures are all 0.
         changes |= _of_actor(v, cents)
@@ -241,6 +249,16 @@ def _structuring(v: FeatureVector, cents: int) -> dict[str, int]:
     return {
         "structuring_window_count": v.structuring_window_count + step,
         "structuring_count_24h": v.structuring_count_24h + step,
+    }
+
+
+def _day_over_usual(v: FeatureVector, cents: int, day_cents: int) -> dict[str, int]:
+    median = v.program_median_cents
+    if v.day_cents_over_usual is None or median is None:
+        return {}
+    return {
+        "day_cents_over_usual": day_cents_over_usual(day_cents, v.entity_sum_cents_30d, median),
+        "day_amount_over_usual": day_amount_over_usual(cents, v.velocity_24h_count, v.entity_count_30d, median),
     }
 
 
@@ -269,6 +287,8 @@ def _of_actor(v: FeatureVector, cents: int) -> dict[str, int]:
     }
     if abs(more) > cents // _REPEATED_PARTS:
         changes["repeated_amount_count_24h"] = 1
+        if v.repeated_amount_permille is not None:
+            changes["repeated_amount_permille"] = 1_000
     if v.layering_least_cents is not None:
         changes["layering_least_cents"] = min(v.layering_least_cents, cents)
     kinds = kinds_of(v.rail, v.direction, v.type, cents)
@@ -276,6 +296,8 @@ def _of_actor(v: FeatureVector, cents: int) -> dict[str, int]:
         changes["entity_in_cents_48h"] = v.entity_in_cents_48h + more
     elif v.rail != _CARD:
         changes["entity_out_cents_48h"] = v.entity_out_cents_48h + more
+        if v.payer_sent_cents_30d is not None:
+            changes["payer_sent_cents_30d"] = v.payer_sent_cents_30d + more
         if v.entity_left_cents_48h is not None:
             changes["entity_left_cents_48h"] = v.entity_left_cents_48h - more
     if SeriesKind.FAST in kinds:

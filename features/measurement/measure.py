@@ -17,8 +17,11 @@ from clearhold.features.core.vocabulary import Rail
 from clearhold.features.measurement.activity import ach_entries, amounts_of, card_attempts, returns_of
 from clearhold.features.measurement.actor_inputs import has_fraud_risk, identity_at
 from clearhold.features.measurement.flow import flow_of, follow, is_asked, is_regular, novelty_of
+from clearhold.features.measurement.origins import origins_of
 from clearhold.features.measurement.rhythm import passing_of, rhythm_of
+from clearhold.features.measurement.shares import Graded, shares_of
 from clearhold.features.measurement.subject import Before, OwnContribution, Subject, before_of, surroundings_of
+from clearhold.features.measurement.weeks import weeks_of
 from clearhold.features.policy.bodies import LADDER
 from clearhold.features.policy.in_force import thresholds_of, version_in_force
 from clearhold.features.state.program_series import Declared, ProgramSeries
@@ -26,14 +29,17 @@ from clearhold.features.windows.acquaintances import Novelty
 from clearhold.features.windows.amount_series import AmountSeries
 from clearhold.features.windows.baseline import BaselineValues
 from clearhold.features.windows.graph import GraphPath
+from clearhold.features.windows.prevalence import Reached
 from clearhold.features.windows.series import ALWAYS, count_of
 from clearhold.features.windows.series_kinds import SeriesKind, count_in
 
 _CARD: Final = Rail.CARD.value
 
 
-Measured = tuple[FeatureVector, tuple[int, ...], tuple[int, ...]]
-"""The vector, and the transfers (rows of the table, oldest first) of its two paths: layering, round trip."""
+Measured = tuple[FeatureVector, tuple[int, ...], tuple[int, ...], Reached]
+"""The vector, the transfers (rows of the table, oldest first) of its two paths, layering and round trip, and what its
+shares count of it.
+"""
 
 
 def measure(
@@ -48,7 +54,14 @@ def measure(
         subject, thresholds.lines, at, own_actor=before.own, own_party=before.own_party
     )
     activity = _activity(subject, before, at, structuring_7d)
+    history = _history(subject, before, at, structuring_24h)
     amounts, most_cents = amounts_of(subject, before, at)
+    rhythm = rhythm_of(subject, program, around, novelty, at, most_cents)
+    weeks = weeks_of(subject, program, novelty, at, known_since=before.program_first_at)
+    is_first, new_payers = novelty.is_new_pair, weeks.payer_new_payers_30d
+    origins = origins_of(subject, program, around, before, at, is_first=is_first, new_payers=new_payers)
+    graded = Graded(activity, history, amounts, rhythm, weeks, origins, is_first, baseline.median_cents)
+    shares, reached = shares_of(subject, program, graded, at)
     repeats = is_asked(structuring_24h, structuring_7d, amounts.repeated_amount_count_24h)
     values = (  # the order of groups and vector is held by tests/features/measurement/test_groups.py
         *astuple(_facts(subject)),
@@ -57,7 +70,7 @@ def measure(
         *astuple(_relationship(subject, before, at)),
         *astuple(_program_figures(subject, program, declared, baseline, before, at)),
         *astuple(_typologies(subject, declared, thresholds.lines, chain, way_back, before, at)),
-        *astuple(_history(subject, before, at, structuring_24h)),
+        *astuple(history),
         *astuple(amounts),
         *astuple(passing_of(subject, program, at, activity, amounts)),
         *astuple(flow_of(subject, program, around, at, chain)),
@@ -67,9 +80,12 @@ def measure(
         *astuple(_novelties(subject, program, novelty, at)),
         *astuple(_standing(subject, program, before, at, is_regular(subject, program, at) if repeats else None)),
         *astuple(_in_force(subject, program, thresholds, at)),
-        *astuple(rhythm_of(subject, program, around, novelty, at, most_cents)),
+        *astuple(rhythm),
+        *astuple(weeks),
+        *astuple(origins),
+        *astuple(shares),
     )
-    return FeatureVector(*values), chain.rows if chain is not None else (), way_back
+    return FeatureVector(*values), chain.rows if chain is not None else (), way_back, reached
 
 
 def _facts(subject: Subject) -> Facts:

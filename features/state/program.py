@@ -37,6 +37,7 @@ from clearhold.features.windows.baseline import Baseline
 from clearhold.features.windows.edges import NOBODY, Edges, node_of_actor, node_of_counterparty
 from clearhold.features.windows.graph import Graph
 from clearhold.features.windows.id_index import IdIndex, StringTable, sliced
+from clearhold.features.windows.prevalence import Prevalence
 from clearhold.features.windows.series import ALWAYS, EventTimes
 from clearhold.features.windows.series_kinds import SeriesByKind, dump_series, load_series
 
@@ -47,7 +48,7 @@ _PARTS: Final = (
     *("attempts", "card_table", "events", "transfers", "strings", "kri_windows", "returned", "rates"),
     *("refunds_ahead", "counted", "accounts", "kri_facts", "preflights", "scores", "clearings", "alerts", "actions"),
     *("policies", "scorecards", "autonomy", "closing_evidence", "rule_matches", "caps", "kri_memory"),
-    *("kri_history", "counted_lines", "day_tallies", "agents", "actors", "counterparties", "lookups"),
+    *("kri_history", "counted_lines", "day_tallies", "prevalence", "agents", "actors", "counterparties", "lookups"),
 )
 """The parts of a dump, in the order in which they are loaded."""
 
@@ -72,6 +73,7 @@ class ProgramState:
         self.unauthorized = EventTimes()
         self.graph = Graph()
         self.acquaintances = Acquaintances()
+        self.prevalence = Prevalence()
         self.series_by_kind = SeriesByKind()
         self.cards: dict[int, SeriesByKind] = {}  # by ``card_key``
         self.card_table = CardTable()
@@ -223,6 +225,7 @@ class ProgramState:
             self.counterparties,
             self.merged,
             self.policies,
+            self.prevalence,
         )
 
     def dump(self) -> Iterator[tuple[str, Any]]:

@@ -24,6 +24,7 @@ from clearhold.features.state.transfer_table import Counted, TransferTable
 from clearhold.features.windows.acquaintances import Acquaintances
 from clearhold.features.windows.amount_series import AmountSeries
 from clearhold.features.windows.graph import Graph
+from clearhold.features.windows.prevalence import Prevalence
 from clearhold.features.windows.series import ALWAYS, EventTimes
 from clearhold.features.windows.series_kinds import SeriesByKind, SeriesKind, kinds_of
 
@@ -51,6 +52,7 @@ class ProgramSeries(InMemory):
     counterparties: CounterpartyBook
     merged: dict[int, int]  # index of an account that was an actor: index of the entity that its history joined
     policies: PolicyBook
+    prevalence: Prevalence
 
     def cents_of(self, row: int, as_of: int) -> int | None:
         """A transfer's US cents as known at an instant, None when not known then."""

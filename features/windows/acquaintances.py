@@ -27,6 +27,7 @@ _PAIRS: Final = 2**64 - 1
 _HALF: Final = 32
 _KEY_BYTES: Final = 8
 _NO_LOOKUP: Final = (-1, b"", None)
+_NO_MEETINGS: Final = (0, 0, 0)
 
 
 class Novelty(msgspec.Struct, frozen=True, gc=False):
@@ -147,6 +148,14 @@ class Acquaintances:
         """How often a node first paid, or was first paid by, another node in (after, upto]."""
         return self._of_payer.between(node, after, upto) + self._of_payee.between(node, after, upto)
 
+    def met_in(self, node: int, since: tuple[int, int, int], upto: int, *, as_payer: bool) -> tuple[int, int, int]:
+        """How many others a node first paid, or was first paid by, after each of three instants, the oldest first."""
+        return (self._of_payer if as_payer else self._of_payee).after_each(node, since, upto)
+
+    def newest_payer_at(self, node: int, after: int, upto: int) -> int | None:
+        """The newest instant in (after, upto] at which a node was first paid by another."""
+        return self._of_payee.newest(node, after, upto)
+
     def rare_in_90d(self, at: int, *, but: int) -> int:
         """The transfers of 90 days that made rare pairs, without the transfer ``but``."""
         return self.rare.count(at - WINDOW_US, at) - (self.rare.place_of(at, but) is not None)
@@ -194,6 +203,31 @@ class _Meetings:
         instants = self._several[node]
         last = len(instants) if instants[-1] <= upto else bisect_right(instants, upto)
         return last - bisect_right(instants, after, 0, last)
+
+    def after_each(self, node: int, since: tuple[int, int, int], upto: int) -> tuple[int, int, int]:
+        """The meetings of a node up to an instant, after each of three, the oldest first."""
+        only = self._only[node] if 0 <= node < len(self._only) else _NEVER
+        oldest, middle, newest = since
+        if only != _SEVERAL:
+            if not oldest < only <= upto:
+                return _NO_MEETINGS
+            return 1, 1 if only > middle else 0, 1 if only > newest else 0
+        instants = self._several[node]
+        last = len(instants) if instants[-1] <= upto else bisect_right(instants, upto)
+        if not last or instants[last - 1] <= oldest:
+            return _NO_MEETINGS
+        first = bisect_right(instants, oldest, 0, last)
+        second = bisect_right(instants, middle, first, last)
+        return last - first, last - second, last - bisect_right(instants, newest, second, last)
+
+    def newest(self, node: int, after: int, upto: int) -> int | None:
+        """The newest meeting of a node in (after, upto]."""
+        only = self._only[node] if 0 <= node < len(self._only) else _NEVER
+        if only != _SEVERAL:
+            return only if after < only <= upto else None
+        instants = self._several[node]
+        place = bisect_right(instants, upto)
+        return instants[place - 1] if place and instants[place - 1] > after else None
 
     def add(self, node: int, at: int) -> None:
         if node >= len(self._only):

@@ -120,6 +120,14 @@ class Meeting(NamedTuple):
     transfer_id: str
 
 
+class FirstScored(NamedTuple):
+    """A transfer that moved when it was first seen, with its graded measures by name as they were then."""
+
+    own: int
+    is_card: bool
+    measured: dict[str, int | None]
+
+
 _LISTS: Final = {
     "call_for_action": "IR KP MM",
     "comprehensively_sanctioned": "CU IR KP",
@@ -179,6 +187,7 @@ class Program:
     nodes: dict[Key, Key] = field(default_factory=dict)
     meetings: list[Meeting] = field(default_factory=list)
     rare_meetings: list[tuple[int, str]] = field(default_factory=list)
+    first_scored: list[FirstScored] = field(default_factory=list)
     activations: set[str] = field(default_factory=set)
     thresholds: list[Thresholds] = field(default_factory=lambda: [SEEDED])
     own_thresholds: list[Thresholds] = field(default_factory=list)

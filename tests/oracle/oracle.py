@@ -17,12 +17,14 @@ from tests.oracle.facts import Known, Program
 from tests.oracle.graph import edges_of, fan_fields, regular_fields
 from tests.oracle.landing import land
 from tests.oracle.learning import learn_account, learn_answer, learn_counterparty, learn_entity, learn_owner
-from tests.oracle.pairs import pair_fields, take_note
+from tests.oracle.origins import origin_fields
+from tests.oracle.pairs import pair_fields, take_note, week_fields
 from tests.oracle.policies import learn_approval, learn_policy, learn_request, policy_fields, thresholds_at
 from tests.oracle.programs import baseline_of, program_fields
 from tests.oracle.reading import instant, is_transfer, read_said
 from tests.oracle.relations import relation_fields
 from tests.oracle.rhythm import rhythm_fields
+from tests.oracle.shares import count_in, share_fields
 from tests.oracle.texts import usable_times
 from tests.oracle.view import Other, Subject, attempts_before, subject_of
 
@@ -100,6 +102,7 @@ def _scored(program: Program, known: Known) -> Expected:
     features = features_of(program, subject, attempts)
     if is_new:
         take_note(program, subject, features)
+        count_in(program, subject, features)
     return Expected(known.said.id, known.own, features)
 
 
@@ -111,7 +114,7 @@ def features_of(program: Program, subject: Subject, attempts: list[Other]) -> Fi
     edges = edges_of(others)
     thresholds = thresholds_at(program, subject.at)
     alike = structuring_fields(subject, own, shared, thresholds.lines) | amount_fields(subject, own)
-    return {
+    fields: Fields = {
         "amountCents": subject.cents,
         "rail": subject.rail,
         "direction": subject.direction,
@@ -136,4 +139,7 @@ def features_of(program: Program, subject: Subject, attempts: list[Other]) -> Fi
         **card_fields(subject, attempts),
         **pair_fields(program, subject, others),
         **rhythm_fields(program, subject, own, edges),
+        **week_fields(program, subject, others),
+        **origin_fields(program, subject, own, edges, others),
     }
+    return fields | share_fields(program, subject, fields)

@@ -3,6 +3,8 @@
 Two acquaintances become one when an account turns out to be an entity's: the earlier one.
 """
 
+from fractions import Fraction
+from math import floor
 from typing import Any, Final
 
 from clearhold.features.core.instants import DAY_US
@@ -48,6 +50,29 @@ def pair_fields(program: Program, subject: Subject, others: list[Other]) -> Fiel
         new = mine is None and subject.moved
         fields["payer.newPayees90d"] = sum(1 for each, _ in lately if each == payer) + new
         fields["payee.newPayers90d"] = sum(1 for _, each in lately if each == payee) + new
+    return fields
+
+
+def week_fields(program: Program, subject: Subject, others: list[Other]) -> Fields:
+    """Parties that were new to one side of the transfer in 7 and 30 days, and those over its own usual 30 days."""
+    sides, at = sides_of(subject), subject.at
+    age = at - min((other.own for other in others), default=at)
+    before = {pair: at - meeting.own for pair, meeting in met(program).items() if meeting.own <= at}
+    is_new = subject.moved and sides not in before
+    fields: Fields = {}
+    for name, side, own_side in (("payer.newPayees", 0, 0), ("payee.newPayers", 1, 1), ("payer.newPayers", 1, 0)):
+        ages = [age_of for pair, age_of in before.items() if pair[side] == sides[own_side]]
+        ages += [0] if is_new and side == own_side else []
+        of_7d, of_30d = (sum(1 for each in ages if each < days * DAY_US) for days in (7, 30))
+        earlier = sum(1 for each in ages if 30 * DAY_US <= each < WINDOW_US)
+        is_known = None not in sides and age >= 7 * DAY_US
+        fields[f"{name}7d"] = of_7d if is_known else None
+        fields[f"{name}30d"] = of_30d if is_known else None
+        fields[f"{name}OverUsualPercent"] = None
+        if is_known and age >= 44 * DAY_US:
+            usual = Fraction(30 * DAY_US * earlier, min(age, WINDOW_US) - 30 * DAY_US)
+            fields[f"{name}OverUsualPercent"] = floor(100 * of_30d / (1 + usual))
+    del fields["payer.newPayers7d"]
     return fields
 
 

@@ -20,6 +20,9 @@ from tests.support.oracle_agreement import rows_of
 GROUPS = 8
 ACQUAINTANCE = {
     *("pair.firstTime", "entity.newParties6h", "payer.newPayees90d", "payee.newPayers90d", "program.rarePairs90d"),
+    *("payer.newPayees7d", "payer.newPayees30d", "payee.newPayers7d", "payee.newPayers30d", "payer.newPayers30d"),
+    *("payer.newPayeesOverUsualPercent", "payee.newPayersOverUsualPercent", "payer.newPayersOverUsualPercent"),
+    *("payer.received30dCents", "payer.sent30dCents", "first.chain14dHops", "first.middles30d"),
 }
 """Whether two parties have met is decided by the first snapshot of a transfer, so the order may change these."""
 

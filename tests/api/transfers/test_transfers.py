@@ -114,7 +114,7 @@ def test_given_a_listed_transfer_when_read_then_it_is_the_same_with_its_raw_obje
     assert "raw" not in listed
     assert (read["amountCents"], read["bankCreatedAt"]) == ("10006", "2026-03-02T14:06:00.000Z")
     assert read["scoreInputs"]["card"] == {"version": "trs-v1", "sha256": DEFAULT.sha256}
-    assert read["scoreInputs"]["featureVersion"] == "features-v6"
+    assert read["scoreInputs"]["featureVersion"] == "features-v7"
     assert read["scoreInputs"]["features"]["amountCents"] == 10_006
     assert raw["id"] == "acht_6"
 

@@ -72,7 +72,10 @@ BUILDERS: Final = {
 ENTITY: Final = ("UNVERIFIED", "PENDING", "MANUAL_REVIEW", "VERIFIED", "DENIED")
 STEP_CODES: Final = {"RETURN_DISHONORED": "R68", "RETURN_CONTESTED": "R73"}
 ALL_KNOWN: Final = T0 + 2 * DAY_US
-BY_FIRST_SIGHT: Final = {"pair_first_time", "entity_new_parties_6h"}
+BY_FIRST_SIGHT: Final = {
+    *("pair_first_time", "entity_new_parties_6h", "payer_received_cents_30d", "payer_sent_cents_30d"),
+    *("first_chain_hops_14d", "first_middles_30d"),
+}
 """Whether two parties have met is decided by the first snapshot of a transfer, so the order may change these."""
 
 COMPARED: Final = [name for name in FeatureVector.__struct_fields__ if name not in BY_FIRST_SIGHT]

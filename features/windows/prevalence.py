@@ -1,0 +1,208 @@
+"""How many of 1,000 of a program's transfers reach what a transfer reaches: the share of a graded measure.
+
+Counted  each transfer that moved when it was first scored, on the UTC day of its own time, with the values of that
+         score; a later change of it counts nothing. Cards and other rails apart. A transfer without a value counts as
+         one that reaches nothing
+Window   the completed days of 90, and of 7: the day of the transfer is not read, so that it never counts itself and
+         a question before it has the answer of its landing. The larger of the two shares, rounded up
+Floor    200 transfers in a window; None below it in 90 days, and for days of which rows are no longer kept
+Bounds   one row of counters a day and kind for 400 days, each the sum of all days up to it, so that a window is the
+         difference of two rows; a late transfer is added to the rows of its day and after
+"""
+
+from array import array
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+from typing import Any, Final, NamedTuple
+
+from clearhold.features.core.instants import DAY_US
+
+FLOOR: Final = 200
+KEPT_DAYS: Final = 400
+QUARTER_DAYS: Final = 90
+WEEK_DAYS: Final = 7
+_THOUSAND: Final = 1_000
+_NEVER: Final = -(1 << 62)
+_WRAP: Final = (1 << 32) - 1  # counters have 32 bits; their differences are right beyond that
+
+_DAY_PERCENTS: Final = (
+    *(200, 300, 400, 600, 800, 1_200, 1_600, 2_400, 3_200, 4_800, 6_400, 9_600, 12_800, 25_600, 51_200, 102_400),
+)
+_CENTS: Final = (
+    *(10_000, 20_000, 30_000, 50_000, 75_000, 100_000, 150_000, 200_000, 300_000, 500_000, 750_000, 1_000_000),
+    *(1_500_000, 2_000_000, 3_000_000, 5_000_000, 7_500_000, 10_000_000, 20_000_000, 50_000_000, 100_000_000),
+)
+_COUNTS: Final = (2, 3, 4, 5, 6, 8, 10, 15, 20, 30, 50)
+_OVER_USUAL: Final = (100, 150, 200, 250, 300, 400, 500, 600, 800, 1_000, 1_500)
+
+EDGES: Final = {
+    "day_cents_over_usual": _DAY_PERCENTS,
+    "day_count_over_usual": (150, 200, 250, 300, 400, 500, 600, 800, 1_000, 1_200, 1_600, 2_400),
+    "day_amount_over_usual": (150, 200, 300, 400, 500, 600, 800, 1_000, 1_200, 1_600, 2_400, 3_200, 4_800, 6_400),
+    "velocity_1h": _COUNTS,
+    "velocity_6h": (150, 200, 250, 300, 400, 500, 600, 800, 1_000, 1_200, 1_600, 2_400),
+    "repeated_amount": _COUNTS[1:],
+    "odd_hour_amount": (50, 75, 100, 125, 150, 200, 250, 300, 400, 600, 800, 1_200, 1_600),
+    "quick_hops": (1, 2, 3),
+    "first_day_cents": _DAY_PERCENTS,
+    "first_amount": _CENTS,
+    "first_payee_new_payers": _COUNTS,
+    "first_payee_over_usual": _OVER_USUAL,
+    "first_payer_new_payers": (1, *_COUNTS),
+    "first_payer_over_usual": _OVER_USUAL,
+    "quiet_pair": (1,),
+    "quiet_amount": (100, 150, 200, 300, 400, 600, 800, 1_200, 1_600, 2_400, 3_200, 6_400, 12_800),
+    "last_receipt": (50, 80, 90, 95, 98, 99, 100),
+    "first_sent": (50, 80, 90, 95, 100, 110, 125, 150, 200, 300, 500, 1_000),
+    "first_chain": (1, 2, 3, 4, 5),
+    "first_middles": _COUNTS[:7],
+}
+"""The measures, with the values from which a share is told apart; the fields of their shares end in ``_permille``."""
+
+Values = Sequence[int | None]
+"""One value for each measure, in the order of ``EDGES``."""
+Reached = tuple[tuple[int, int], ...]
+"""Of each measure of which a transfer reaches an edge: the columns of the lowest and of its highest edge in a row."""
+
+
+class _Scale(NamedTuple):
+    """The edges of a measure and its columns in a row; the first column of a row counts all transfers."""
+
+    lowest: int
+    edges: tuple[int, ...]
+    first: int
+
+
+def _scales() -> Iterator[_Scale]:
+    first = 1
+    for edges in EDGES.values():
+        yield _Scale(edges[0], edges, first)
+        first += len(edges)
+
+
+_SCALES: Final = tuple(_scales())
+_NONE_COUNTED: Final = array("I", [0]) * (1 + sum(map(len, EDGES.values())))
+
+
+class Share(NamedTuple):
+    """The share of each measure, the least of them, and what to count of the transfer."""
+
+    permille: tuple[int | None, ...]
+    rarest: int | None
+    reached: Reached
+
+
+class Prevalence:
+    """Counters of one program.
+
+    >>> prevalence = Prevalence()
+    >>> nothing = (None,) * (len(EDGES) - 1)
+    >>> for transfer in range(300):
+    ...     share = prevalence.share(transfer, (250 if transfer < 6 else 100, *nothing), is_card=False)
+    ...     prevalence.add(transfer, share.reached, is_card=False)
+    >>> prevalence.share(DAY_US, (220, *nothing), is_card=False).rarest  # 6 of 300 reach 200, as this one
+    20
+    >>> prevalence.share(DAY_US - 1, (220, *nothing), is_card=False).rarest  # their day is not completed
+    """
+
+    __slots__ = ("_kinds", "_newest")
+
+    def __init__(self) -> None:
+        self._kinds = (_Days(), _Days())  # cards apart
+        self._newest = _NEVER
+
+    def add(self, at: int, reached: Reached, *, is_card: bool) -> None:
+        """Count a transfer that was just scored for the first time, with what its share says that it reached."""
+        day = at // DAY_US
+        if day > self._newest:
+            self._newest = day
+            for days in self._kinds:
+                days.forget(day - KEPT_DAYS)
+        elif day <= self._newest - KEPT_DAYS:
+            return
+        for row in self._kinds[is_card].rows_from(day):
+            row[0] = row[0] + 1 & _WRAP
+            for first, highest in reached:
+                for column in range(first, highest + 1):
+                    row[column] = row[column] + 1 & _WRAP
+
+    def share(self, at: int, values: Values, *, is_card: bool) -> Share:
+        """Of each value: of 1,000 transfers, how many reach the highest edge that it reaches; all 1,000 below them."""
+        windows = self._windows(at // DAY_US, is_card=is_card)
+        rarest = all_of_them = _THOUSAND if windows else None
+        reached: list[tuple[int, int]] = []
+        permille: list[int | None] = []
+        for value, (lowest, edges, first) in zip(values, _SCALES, strict=True):
+            if value is None or value < lowest:
+                permille.append(None if value is None else all_of_them)
+                continue
+            column = first + bisect_right(edges, value) - 1
+            reached.append((first, column))
+            if rarest is None:
+                permille.append(None)
+                continue
+            share = max([-(-_THOUSAND * (end[column] - start[column] & _WRAP) // n) for end, start, n in windows])
+            rarest = min(rarest, share)
+            permille.append(share)
+        return Share(tuple(permille), rarest, tuple(reached))
+
+    def _windows(self, day: int, *, is_card: bool) -> list[tuple["array[int]", "array[int]", int]]:
+        """Last row, the row before the first, and number of the windows with enough transfers before a day."""
+        if day - QUARTER_DAYS <= self._newest - KEPT_DAYS:
+            return []
+        days = self._kinds[is_card]
+        end, start = days.upto(day - 1), days.upto(day - 1 - QUARTER_DAYS)
+        n = end[0] - start[0] & _WRAP
+        if n < FLOOR:
+            return []
+        windows = [(end, start, n)]
+        start = days.upto(day - 1 - WEEK_DAYS)
+        n = end[0] - start[0] & _WRAP
+        if n >= FLOOR:
+            windows.append((end, start, n))
+        return windows
+
+    def dump(self) -> tuple[Any, ...]:
+        return (self._newest, [(days.first, b"".join(days.rows)) for days in self._kinds])
+
+    def load(self, dumped: Any) -> None:
+        self._newest, kinds = dumped
+        size = len(_NONE_COUNTED) * _NONE_COUNTED.itemsize
+        for days, (first, rows) in zip(self._kinds, kinds, strict=True):
+            days.first = first
+            days.rows = [array("I", rows[start : start + size]) for start in range(0, len(rows), size)]
+
+
+class _Days:
+    """The counters of all transfers of one kind up to the end of each day, from the day ``first`` on."""
+
+    __slots__ = ("first", "rows")
+
+    def __init__(self) -> None:
+        self.first = 0
+        self.rows: list[array[int]] = []
+
+    def upto(self, day: int) -> "array[int]":
+        rows = self.rows
+        place = day - self.first
+        if place < 0 or not rows:
+            return _NONE_COUNTED
+        return rows[place] if place < len(rows) else rows[-1]
+
+    def rows_from(self, day: int) -> "list[array[int]]":
+        """The rows that count a transfer of that day, made where there was none."""
+        rows = self.rows
+        if not rows:
+            self.first = day
+        if day < self.first:
+            rows[:0] = [_NONE_COUNTED[:] for _ in range(self.first - day)]
+            self.first = day
+        for _ in range(day - self.first + 1 - len(rows)):
+            rows.append(rows[-1][:] if rows else _NONE_COUNTED[:])
+        return rows[day - self.first :]
+
+    def forget(self, before: int) -> None:
+        """Drop the rows of the days before one, of which only the sums are needed."""
+        old = min(max(0, before - self.first), len(self.rows))
+        del self.rows[:old]
+        self.first += old
