@@ -31,7 +31,7 @@ from clearhold.features.catalogue.flows import (
     Standing,
 )
 from clearhold.features.catalogue.shares import Shares
-from clearhold.features.catalogue.weeks import Origins, Weeks
+from clearhold.features.catalogue.weeks import FundsOrigin, Weeks
 from clearhold.features.core.money import money_leaves
 
 FEATURE_VERSION: Final = "features-v7"
@@ -41,7 +41,7 @@ RARE_AT_MOST: Final = 3
 GROUPS: Final[tuple[type[Group], ...]] = (
     *(Facts, Identity, Activity, Relationship, ProgramFigures, Typologies, History, Amounts, Passing),
     *(Flow, Returns, AchEntries, Cards, Novelties, Standing, MeasuredInForce, Rhythm),
-    *(Weeks, Origins, Shares),
+    *(Weeks, FundsOrigin, Shares),
 )
 """All groups, in the order of the vector."""
 
@@ -53,7 +53,7 @@ if TYPE_CHECKING:
 
     class _OfFlows(MeasuredInForce, Standing, Novelties, Cards, AchEntries, Returns, Flow, _OfAmounts, frozen=True): ...
 
-    class FeatureVector(Shares, Origins, Weeks, Rhythm, _OfFlows, frozen=True): ...
+    class FeatureVector(Shares, FundsOrigin, Weeks, Rhythm, _OfFlows, frozen=True): ...
 
 else:
     # A Struct has one base with fields, so the fields of all groups are put together here.

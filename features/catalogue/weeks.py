@@ -53,7 +53,7 @@ class Weeks(Group, frozen=True):
     ]
 
 
-class Origins(Group, frozen=True):
+class FundsOrigin(Group, frozen=True):
     """What the payer received before it pays, and how the money reached it; None on cards and without both sides."""
 
     payer_last_receipt_hours: Annotated[

@@ -12,7 +12,7 @@ Source  money passed on: FinCEN advisory FIN-2020-A003; chains of new relationsh
 
 from typing import Final
 
-from clearhold.features.catalogue.weeks import Origins
+from clearhold.features.catalogue.weeks import FundsOrigin
 from clearhold.features.core.instants import DAY_US, DAYS_30, HOUR_US
 from clearhold.features.core.money import money_leaves
 from clearhold.features.core.vocabulary import Rail
@@ -29,7 +29,7 @@ _HOURS_72: Final = 72 * HOUR_US
 _DAYS_14: Final = 14 * DAY_US
 _CARD: Final = Rail.CARD.value
 _RECEIVED, _CARDS = SeriesKind.RECEIVED, SeriesKind.CARD
-_NOT_MEASURED: Final = Origins(None, None, None, None, None, None)
+_NOT_MEASURED: Final = FundsOrigin(None, None, None, None, None, None)
 
 
 def origins_of(
@@ -41,7 +41,7 @@ def origins_of(
     *,
     is_first: bool | None,
     new_payers: int | None,
-) -> Origins:
+) -> FundsOrigin:
     """``is_first`` is of the pair; ``new_payers`` are the payer's of 30 days."""
     if subject.actor is None or subject.payer is None or subject.payee is None or subject.rail == _CARD:
         return _NOT_MEASURED
@@ -51,10 +51,10 @@ def origins_of(
         if last.rows:
             hours, cents = (at - last.times[0]) // HOUR_US, program.cents_of(last.rows[0], at)
     if not is_first:
-        return Origins(hours, cents, None, None, None, None)
+        return FundsOrigin(hours, cents, None, None, None, None)
     of_30d = _month(subject, before, at)
     chain = _chain(subject, program, at) if new_payers else new_payers
-    return Origins(hours, cents, *of_30d, chain, _middles(subject, program, around, at))
+    return FundsOrigin(hours, cents, *of_30d, chain, _middles(subject, program, around, at))
 
 
 def _month(subject: Subject, before: Before, at: int) -> tuple[int | None, int | None]:

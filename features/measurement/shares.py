@@ -15,7 +15,7 @@ from clearhold.features.catalogue.amounts import Activity, Amounts, History
 from clearhold.features.catalogue.flows import Rhythm
 from clearhold.features.catalogue.shares import Shares
 from clearhold.features.catalogue.vector import RARE_AT_MOST
-from clearhold.features.catalogue.weeks import Origins, Weeks
+from clearhold.features.catalogue.weeks import FundsOrigin, Weeks
 from clearhold.features.core.vocabulary import Rail
 from clearhold.features.measurement.subject import Subject
 from clearhold.features.state.program_series import ProgramSeries
@@ -42,7 +42,7 @@ class Graded(NamedTuple):
     amounts: Amounts
     rhythm: Rhythm
     weeks: Weeks
-    origins: Origins
+    origins: FundsOrigin
     is_first: bool | None
     median_cents: int | None
 
@@ -132,13 +132,13 @@ def _first(subject: Subject, graded: Graded, day_cents: int | None) -> Values:
     )
 
 
-def _last_receipt(subject: Subject, origins: Origins) -> int | None:
+def _last_receipt(subject: Subject, origins: FundsOrigin) -> int | None:
     """The smaller of the amount and the last receipt in per cent of the larger."""
     cents, received = subject.cents, origins.payer_last_receipt_cents
     return _PERCENT * min(cents, received) // max(cents, received) if cents and received else None
 
 
-def _origins(origins: Origins) -> tuple[int | None, int | None, int | None]:
+def _origins(origins: FundsOrigin) -> tuple[int | None, int | None, int | None]:
     received, sent = origins.payer_received_cents_30d, origins.payer_sent_cents_30d
     percent = _PERCENT * sent // received if received and received > 0 and sent is not None else None
     return percent, origins.first_chain_hops_14d, origins.first_middles_30d

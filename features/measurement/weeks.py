@@ -26,12 +26,12 @@ def weeks_of(subject: Subject, program: ProgramSeries, novelty: Novelty, at: int
         return _NOT_MEASURED
     if known_since is None or known_since > at - KNOWN_FROM_US:
         return _NOT_MEASURED
-    met = novelty.met_at
-    also = 1 if subject.moved and (met is None or met > at) else 0
     since = (at - DAYS_90, at - DAYS_30, at - DAYS_7)
-    met_in = program.acquaintances.met_in
-    payees, payers = met_in(payer, since, at, as_payer=True), met_in(payee, since, at, as_payer=False)
-    senders = met_in(payer, since, at, as_payer=False)
+    acquaintances, met_at = program.acquaintances, novelty.met_at
+    also = 1 if subject.moved and (met_at is None or met_at > at) else 0
+    payees = acquaintances.met_in(payer, since, at, as_payer=True)
+    payers = acquaintances.met_in(payee, since, at, as_payer=False)
+    senders = acquaintances.met_in(payer, since, at, as_payer=False)
     days_before = min(DAYS_90, at - known_since) - DAYS_30
     return Weeks(
         payer_new_payees_7d=payees[2] + also,

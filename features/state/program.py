@@ -71,9 +71,7 @@ class ProgramState:
         self.baseline = Baseline()
         self.originated = AmountSeries()  # ACH debits that the program sent
         self.unauthorized = EventTimes()
-        self.graph = Graph()
-        self.acquaintances = Acquaintances()
-        self.prevalence = Prevalence()
+        self.graph, self.acquaintances, self.prevalence = Graph(), Acquaintances(), Prevalence()
         self.series_by_kind = SeriesByKind()
         self.cards: dict[int, SeriesByKind] = {}  # by ``card_key``
         self.card_table = CardTable()

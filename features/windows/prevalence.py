@@ -84,7 +84,7 @@ _SCALES: Final = tuple(_scales())
 _NONE_COUNTED: Final = array("I", [0]) * (1 + sum(map(len, EDGES.values())))
 
 
-class Share(NamedTuple):
+class ShareReading(NamedTuple):
     """The share of each measure, the least of them, and what to count of the transfer."""
 
     permille: tuple[int | None, ...]
@@ -126,7 +126,7 @@ class Prevalence:
                 for column in range(first, highest + 1):
                     row[column] = row[column] + 1 & _WRAP
 
-    def share(self, at: int, values: Values, *, is_card: bool) -> Share:
+    def share(self, at: int, values: Values, *, is_card: bool) -> ShareReading:
         """Of each value: of 1,000 transfers, how many reach the highest edge that it reaches; all 1,000 below them."""
         windows = self._windows(at // DAY_US, is_card=is_card)
         rarest = all_of_them = _THOUSAND if windows else None
@@ -144,7 +144,7 @@ class Prevalence:
             share = max([-(-_THOUSAND * (end[column] - start[column] & _WRAP) // n) for end, start, n in windows])
             rarest = min(rarest, share)
             permille.append(share)
-        return Share(tuple(permille), rarest, tuple(reached))
+        return ShareReading(tuple(permille), rarest, tuple(reached))
 
     def _windows(self, day: int, *, is_card: bool) -> list[tuple["array[int]", "array[int]", int]]:
         """Last row, the row before the first, and number of the windows with enough transfers before a day."""

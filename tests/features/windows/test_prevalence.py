@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from clearhold.features.core.instants import DAY_US
 from clearhold.features.windows import prevalence
-from clearhold.features.windows.prevalence import EDGES, KEPT_DAYS, Prevalence, Share
+from clearhold.features.windows.prevalence import EDGES, KEPT_DAYS, Prevalence, ShareReading
 
 FEW: Final = 4
 
@@ -32,7 +32,7 @@ TRANSFER: Final = st.builds(
 )
 
 
-def asked(counters: Prevalence, at: int, *values: int | None, is_card: bool = False) -> Share:
+def asked(counters: Prevalence, at: int, *values: int | None, is_card: bool = False) -> ShareReading:
     """The share of a transfer without a value of the measures after the first two."""
     return counters.share(at, (*values, *NOTHING), is_card=is_card)
 
