@@ -3,9 +3,10 @@
 from random import Random
 from typing import Any, Final
 
+import msgspec
 import pytest
 
-from clearhold.features.catalogue.vector import TransferFeaturesRow, values_by_name
+from clearhold.features.catalogue.vector import FeatureVector, TransferFeaturesRow, values_by_name
 from clearhold.features.core.instants import DAY_US, HOUR_US
 from clearhold.features.core.log_entry import LogEntry
 from clearhold.features.shard.shard import ShardState
@@ -13,6 +14,7 @@ from clearhold.features.windows import prevalence
 from tests.oracle import shares
 from tests.support import bank_events as bank
 from tests.support.clock import T0
+from tests.support.landing_questions import compared
 from tests.support.oracle_agreement import disagreements, rows_of
 
 ACCOUNTS: Final = 12
@@ -71,11 +73,34 @@ def test_given_months_of_transfers_when_they_are_applied_then_every_vector_is_th
     assert not found, found
 
 
+def test_given_months_of_transfers_when_the_state_is_reloaded_on_the_way_then_every_vector_is_the_same() -> None:
+    entries, state = months(Random(6)), ShardState(0)
+    half = len(entries) // 2
+
+    rows = rows_of(state, entries[:half])
+    rows += rows_of(ShardState.loaded(iter([*state.dump()])), entries[half:])
+
+    assert vectors(rows) == vectors(rows_of(ShardState(0), entries))
+
+
+def vectors(rows: list[msgspec.Struct]) -> list[FeatureVector]:
+    return [row.vector for row in rows if isinstance(row, TransferFeaturesRow)]
+
+
+def test_given_months_of_transfers_when_each_is_asked_about_and_lands_then_the_answers_are_the_same() -> None:
+    state, chance = ShardState(0), Random(5)
+
+    answers = [each for entry in months(Random(5)) if (each := compared(state, entry, chance)) is not None]
+
+    assert len(answers) > TRANSFERS - 20
+    assert not [each for each in answers if each.differences]
+
+
 def test_given_months_of_transfers_when_they_are_applied_then_every_measure_of_a_long_history_is_told() -> None:
     told: dict[str, set[Any]] = {}
     for seed in range(4):
-        for row in rows_of(ShardState(0), months(Random(seed))):
-            for name, value in values_by_name(row.vector).items() if isinstance(row, TransferFeaturesRow) else ():
+        for vector in vectors(rows_of(ShardState(0), months(Random(seed)))):
+            for name, value in values_by_name(vector).items():
                 told.setdefault(name, set()).add(value)
 
     long = [name for name in told if name.startswith(("payer.", "payee.", "first.", "day.")) or "Permille" in name]
