@@ -12,7 +12,7 @@ from clearhold.features.catalogue.vector import FeatureVector, is_attempt
 from clearhold.features.core.vocabulary import Rail
 from clearhold.features.scorers.engine import default_card
 from clearhold.features.scorers.signal import Fact, Family, InputKind, Scorer, SignalGroup
-from clearhold.features.scorers.trs_v1 import amount, flow, habits, identity, relationship, returns, timing
+from clearhold.features.scorers.trs_v1 import amount, flow, habits, identity, relationship, returns, shares, timing
 
 VERSION: Final = "trs-v1"
 ENTITY_FLOOR: Final = 5
@@ -32,6 +32,7 @@ _GROUPS: Final[tuple[Group, ...]] = (
     Group(flow.SIGNALS, flow.may_fire),
     Group(timing.CARD_SIGNALS),
     *habits.GROUPS,
+    shares.GROUP,
 )
 _ATTEMPTED: Final = {rail.value: f"{rail.value}, no money moved" for rail in Rail}
 _KINDS: Final = (
@@ -73,7 +74,22 @@ _FACTS: Final = {
         "see received money leave again",
         frozenset(
             signal.id
-            for signal in (flow.RAPID, flow.LAYERING, habits.IN_AND_OUT, habits.QUICK_HOPS, habits.CAME_BEFORE)
+            for signal in (
+                *(flow.RAPID, flow.LAYERING, habits.IN_AND_OUT, habits.QUICK_HOPS, habits.CAME_BEFORE),
+                *(shares.HOPS, shares.LAST_RECEIPT, shares.SENT, shares.CHAIN),
+            )
+        ),
+    ): 45,
+    Fact(
+        "many_parties",
+        Family.FLOW,
+        "see a party deal with many others",
+        frozenset(
+            signal.id
+            for signal in (
+                *(flow.FAN_IN, flow.FAN_OUT, flow.SCATTER_GATHER, flow.GATHER_SCATTER, shares.MIDDLES),
+                *(shares.PAYEE_NEW_PAYERS, shares.PAYEE_OVER_USUAL, shares.FIRST_AFTER_FIRST, shares.PAYER_OVER_USUAL),
+            )
         ),
     ): 45,
 }
