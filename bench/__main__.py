@@ -34,6 +34,7 @@ def main() -> int:
         service=arguments.service,
         dump=arguments.dump,
         vectors=arguments.vectors,
+        keep=arguments.keep,
         card=arguments.card,
         page=arguments.page,
     )
@@ -66,7 +67,9 @@ def _arguments() -> argparse.Namespace:
     growing.add_argument("--transfers", type=_count, metavar="COUNT", help="how far the state grows")
     detection = parser.add_argument_group("detection")
     detection.add_argument("--data", type=Path, metavar="FOLDER", help="where the transfers and labels are")
-    detection.add_argument("--world", choices=tuple(WORLDS), default="amlsim", help="which labelled transfers (amlsim)")
+    detection.add_argument(
+        "--world", choices=(*WORLDS, "all"), default="amlsim", help="which labelled transfers (amlsim)"
+    )
     detection.add_argument(
         "--half", choices=("tune", "report", "both", "last"), default="report", help="of the scenarios"
     )
@@ -77,7 +80,10 @@ def _arguments() -> argparse.Namespace:
     way.add_argument("--service", action="store_true", help="over signed webhooks to a service")
     way.add_argument("--dump", type=Path, metavar="FILE.parquet", help="keep vectors and labels in")
     way.add_argument("--vectors", type=Path, metavar="FILE.parquet", help="score the vectors of an earlier run")
+    way.add_argument("--keep", type=Path, metavar="FOLDER", help="the vectors of each world, written if not there")
     arguments = parser.parse_args()
+    if arguments.world == "all" and (arguments.dump or arguments.vectors):
+        parser.error("--world all goes with --keep")
     if arguments.page is not None and arguments.half != "last":
         parser.error("--page is of --half last")
     unknown = [name for name in arguments.names if name not in BENCHMARKS]

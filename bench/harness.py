@@ -72,6 +72,7 @@ class Asked(msgspec.Struct, frozen=True, kw_only=True):
     service: bool = False
     dump: Path | None = None
     vectors: Path | None = None
+    keep: Path | None = None
     card: Path | None = None
     page: Path | None = None
 

@@ -1,6 +1,6 @@
 """Transfers of people and businesses as bank events: ``python -m bench.convert.personas TRANSFERS.csv[.gz] OUT_DIR``.
 
-Program  one, ``personas``
+Program  one, ``personas`` when it is not named
 Sides    ``user_`` and digits is a customer: the entity and its account, from where the way of the money is seen.
          Any other party of a row is an outside party, and its counterparty
 Left out the type hint, which names the answer; a reader of the events never sees it
@@ -19,25 +19,25 @@ PROGRAM: Final = "personas"
 _CUSTOMER: Final = "user_"
 
 
-def side_of(row: Row) -> Side:
+def side_of(row: Row, program: str = PROGRAM) -> Side:
     """The customer's side; a row without one is not of this data set."""
     if row.from_id.startswith(_CUSTOMER):
-        return Side(PROGRAM, row.from_id, row.to_id, incoming=False)
+        return Side(program, row.from_id, row.to_id, incoming=False)
     if row.to_id.startswith(_CUSTOMER):
-        return Side(PROGRAM, row.to_id, row.from_id, incoming=True)
+        return Side(program, row.to_id, row.from_id, incoming=True)
     raise SystemExit(f"{row.id}: neither {row.from_id} nor {row.to_id} is a customer.")
 
 
-def convert(source: Path, folder: Path) -> EventFiles:
+def convert(source: Path, folder: Path, program: str = PROGRAM) -> EventFiles:
     first_at, customers = "", set[str]()
     for row in rows_in(source):
         first_at = first_at or row.at
         customers.add(side_of(row).customer)
-    files = EventFiles(folder, (PROGRAM,))
+    files = EventFiles(folder, (program,))
     for number, customer in enumerate(sorted(customers)):
-        files.introduce(PROGRAM, customer, first_at=first_at, number=number)
+        files.introduce(program, customer, first_at=first_at, number=number)
     for row in rows_in(source):
-        files.add(replace(row, hint=""), side_of(row))
+        files.add(replace(row, hint=""), side_of(row, program))
     files.close()
     return files
 

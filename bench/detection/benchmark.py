@@ -1,29 +1,33 @@
 """What do the bands find of the bad scenarios of a labelled world, and at what cost, beside baselines at equal volume?
 
-Run      ``python -m bench detection --world amlsim|personas|synthfin --data FOLDER``; FOLDER holds the world's
-         transfers and labels, and is looked for beside the project when it is not named. The data is not part of this
-         repository, so a run of all benchmarks leaves this one out where it is missing
+Run      ``python -m bench detection --world NAME --data FOLDER``; FOLDER holds the world's transfers and labels, and
+         is looked for beside the project when it is not named. ``--world all`` takes one world after another. The data
+         is not part of this repository, so a run of all benchmarks leaves this one out where it is missing
 Way      the rows become bank events as the world's converter says, and go through the shards' own states in one
          process; with ``--service`` as signed webhooks through ``clearhold serve``, which takes several times as long
 Vectors  ``--dump FILE.parquet`` keeps the vector and the label of each transfer, and ``--vectors FILE.parquet`` reads
-         those of an earlier run, which the default card then scores again
+         those of an earlier run, which the default card then scores again. ``--keep FOLDER`` does both, a file a
+         world: the first run measures, and later ones of the same features read
 Halves   one half of the scenarios is for setting thresholds, the other for telling figures (``--half``). With
          ``--half last``, the last 40 % of the time, a card and an isolation forest are fitted to the rest of it and
          rank the same vectors; ``--card FILE`` takes the place of the fitted card
 Page     ``--page docs/detection.md`` writes that page from the last such run of each world
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final
 
+import msgspec
+
 from bench.detection.data import Answer, Half, Known, cut, labels_in
-from bench.detection.learned import Learned, learn
+from bench.detection.learned import learn, only
 from bench.detection.measures import Share, per_thousand, touched
 from bench.detection.page import keep_world, page_of
 from bench.detection.report import FIRST_PAIR, RANKINGS, SCORE, VOLUMES, Findings, findings_of, markdown, scenarios_of
 from bench.detection.stream import from_service, from_states
+from bench.detection.trees import Field
 from bench.detection.vectors import answers_in, count_in, write_vectors
 from bench.detection.worlds import WORLDS, World
 from bench.harness import RESULTS, Figure, Run
@@ -34,13 +38,18 @@ from clearhold.features.scorers.cards import compile_card, read_card
 from clearhold.features.scorers.engine import CompiledCard
 
 BESIDE_THE_PROJECT: Final = CHECKOUT.parent / "shared" / "data"
+ALL: Final = "all"
 QUICK_ROWS: Final = 60_000
 REPORT: Final = RESULTS.parent
 
 
 def run(run: Run) -> Iterator[Figure]:
+    for world in WORLDS.values() if run.asked.world == ALL else (WORLDS[run.asked.world],):
+        yield from _of(run, world)
+
+
+def _of(run: Run, world: World) -> Iterator[Figure]:
     request = run.asked
-    world = WORLDS[request.world]
     try:
         source, labels = world.found_in(request.data or BESIDE_THE_PROJECT)
     except FileNotFoundError as missing:
@@ -49,8 +58,8 @@ def run(run: Run) -> Iterator[Figure]:
         run.say(f"left out: {missing}")
         return
     half = Half(request.half)
-    known, answers = _answered(run, world, source, labels)
-    findings = findings_of(list(known.cases(answers, half)), list(known.cases(answers, Half.BOTH)), half)
+    known, answers, alone = _answered(run, world, source, labels)
+    findings = findings_of(list(known.cases(answers, half)), list(known.cases(answers, Half.BOTH)), half, alone)
     text = markdown(findings)
     REPORT.mkdir(exist_ok=True)
     (REPORT / f"detection-{world.name}-{half.value}.md").write_text(text)
@@ -59,16 +68,17 @@ def run(run: Run) -> Iterator[Figure]:
         keep_world(REPORT, world, findings)
     if request.page is not None:
         request.page.write_text(page_of(REPORT))
-    yield from _figures(findings)
+    for figure in _figures(findings):
+        yield msgspec.structs.replace(figure, name=f"{world.name}: {figure.name}") if request.world == ALL else figure
 
 
-def _answered(run: Run, world: World, source: Path, labels: Path) -> tuple[Known, list[Answer]]:
+def _answered(run: Run, world: World, source: Path, labels: Path) -> tuple[Known, list[Answer], Sequence[Field]]:
     rows = run.asked.sample or run.size(0, QUICK_ROWS)
     with TemporaryDirectory(prefix=PREFIX) as folder:
         if rows:
             source = cut(source, Path(folder), rows)
         known = Known(source, labels_in(labels))
-        vectors = run.asked.vectors
+        vectors = run.asked.vectors or _kept(run, world)
         if vectors is None:
             run.say(f"{len(known):,} rows as bank events")
             events = world.convert(source, Path(folder) / "events")
@@ -77,25 +87,34 @@ def _answered(run: Run, world: World, source: Path, labels: Path) -> tuple[Known
                 with run.counting("through the service", count) as done:
                     answers = list(from_service(files, done))
                 _require(len(answers), sum(events.transfers.values()))
-                return known, answers
-            vectors = run.asked.dump or Path(folder) / "vectors.parquet"
+                return known, answers, ()
+            vectors = _to_keep(run, world) or run.asked.dump or Path(folder) / "vectors.parquet"
             with run.counting("scoring", count) as done:
                 write_vectors(vectors, known, from_states(files, done))
             _require(count_in(vectors), sum(events.transfers.values()))
-        return known, _by_vectors(run, world, known, vectors)
+        return known, *_by_vectors(run, world, known, vectors)
 
 
-def _by_vectors(run: Run, world: World, known: Known, vectors: Path) -> list[Answer]:
+def _to_keep(run: Run, world: World) -> Path | None:
+    return None if run.asked.keep is None else run.asked.keep / f"{world.name}.parquet"
+
+
+def _kept(run: Run, world: World) -> Path | None:
+    path = _to_keep(run, world)
+    return path if path is not None and path.is_file() and not run.asked.sample else None
+
+
+def _by_vectors(run: Run, world: World, known: Known, vectors: Path) -> tuple[list[Answer], Sequence[Field]]:
     count = count_in(vectors)
     card = None if run.asked.card is None else _card_in(run.asked.card)
     learned = None
     if run.asked.half == Half.LAST:
         with run.counting("learning from the first 60 %", count) as done:
-            learned = learn(vectors, known, world.left_out, card, done)
+            learned = learn(vectors, known, world, card, done)
     elif card is not None:
-        learned = Learned(card, {})
+        learned = only(card)
     with run.counting("reading vectors", count) as done:
-        return list(answers_in(vectors, learned, done))
+        return list(answers_in(vectors, learned, done)), () if learned is None else learned.alone
 
 
 def _require(came: int, went: int) -> None:

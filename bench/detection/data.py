@@ -61,6 +61,8 @@ class Answer(msgspec.Struct, frozen=True, gc=False):
     by_card: int | None = None  # the score that another card gives the same vector
     over_own: int | None = None  # the amount in percent of what nine of ten of the entity's own are within
     oddness: float | None = None  # what an isolation forest says of the same measures
+    by_trees: float | None = None  # log-odds of bad by trees over the vectors
+    by_signal_trees: float | None = None  # and by trees over the signals
 
 
 class Case(msgspec.Struct, frozen=True, gc=False):
@@ -142,6 +144,9 @@ class Known:
         """A transfer's row, and the label of it."""
         row = row_of(transfer_id)
         return row, self._rows[row].label
+
+    def time_of(self, transfer_id: str) -> int:
+        return self._rows[row_of(transfer_id)].at
 
     def cases(self, answers: Iterable[Answer], half: Half) -> Iterator[Case]:
         """The answers of one half, with their labels."""

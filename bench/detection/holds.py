@@ -10,13 +10,27 @@ from collections.abc import Iterator
 from typing import Final
 
 from bench.detection.data import Case
-from bench.detection.measures import Share, in_hold, in_review_or_hold
-from bench.detection.report import AFTER_DAYS, AMOUNT, CARD, LARGER_FIRST, SCORE, VOLUMES_PER_THOUSAND, Findings
-from clearhold.features.core.vocabulary import Band, band_of
+from bench.detection.measures import Share, in_hold, in_review_or_hold, per_thousand
+from bench.detection.report import (
+    AFTER_DAYS,
+    AMOUNT,
+    CARD,
+    LARGER_FIRST,
+    SCORE,
+    TREES,
+    VOLUMES_PER_THOUSAND,
+    Findings,
+    innocents_in,
+)
+from clearhold.features.core.vocabulary import HOLD_FROM, REVIEW_FROM, Band, band_of
 from clearhold.features.scorers.trs_v1.scorer import DEFAULT_CARD, SCORER
 
 LEAST_PER_THOUSAND: Final = 10
 MOST_UNSCORED: Final = 0.02
+TIMES_THE_BASELINE: Final = 1.5
+OF_TREES: Final = 0.9
+MOST_INNOCENT: Final = 20
+LEAST_HELD_BAD: Final = 0.6
 YES, NO = "yes", "no"
 
 Line = tuple[str, str, str]
@@ -24,8 +38,12 @@ Line = tuple[str, str, str]
 
 def holds_of(findings: Findings, target: float) -> Iterator[Line]:
     """What, figures, and yes, no or why it is neither."""
+    yield from _precision(findings)
     yield from _recall(findings)
     yield from _bands(findings)
+    innocent = Share(innocents_in(findings.alerted), innocents_in(findings.cases))
+    what = f"not bad, in review or hold: at most {MOST_INNOCENT} per 1,000"
+    yield what, str(innocent), _word((innocent.value or 0.0) * 1000 <= MOST_INNOCENT)
     yield from _lookalikes(findings)
     unscored = findings.unscored_after.value or 0.0
     yield f"unscored after {AFTER_DAYS} days: below 2 %", str(findings.unscored_after), _word(unscored < MOST_UNSCORED)
@@ -34,6 +52,39 @@ def holds_of(findings: Findings, target: float) -> Iterator[Line]:
     fitted = findings.average_precision.get(CARD)
     if fitted is not None:
         yield f"fitted card: average precision of {target:.2f}", f"{fitted:.3f}", _word(fitted >= target)
+        yield from _fitted(findings, fitted)
+
+
+def _precision(findings: Findings) -> Iterator[Line]:
+    """Of the default card, against one and a half of the better baseline, or what trees reach where that is less."""
+    mine = findings.average_precision[SCORE] or 0.0
+    best = max(findings.average_precision[name] or 0.0 for name in (AMOUNT, LARGER_FIRST))
+    trees = findings.average_precision.get(TREES)
+    needed = TIMES_THE_BASELINE * best if trees is None else min(TIMES_THE_BASELINE * best, OF_TREES * trees)
+    figures = f"{mine:.3f} against a baseline of {best:.3f}" + ("" if trees is None else f" and trees of {trees:.3f}")
+    yield "average precision: 1.5 times the better baseline's, or 0.9 of trees'", figures, _word(mine >= needed)
+
+
+def _fitted(findings: Findings, fitted: float) -> Iterator[Line]:
+    trees = findings.average_precision.get(TREES)
+    if trees is not None:
+        what = f"fitted card: {OF_TREES} of the average precision of trees over vectors"
+        yield what, f"{fitted:.3f} against {trees:.3f}", _word(fitted >= OF_TREES * trees)
+    scored = [(case, case.answer.by_card or 0) for case in findings.cases]
+    held = [case for case, score in scored if score >= HOLD_FROM]
+    alerted, hold = sum(score >= REVIEW_FROM for _, score in scored), Share(_bad_in(held), len(held))
+    volume = per_thousand(alerted, len(scored)) or 0.0
+    yield (
+        f"fitted card: at most {MOST_INNOCENT} per 1,000 in review and hold",
+        f"{volume:.1f}",
+        _word(volume <= MOST_INNOCENT),
+    )
+    word = _word((hold.value or 0.0) >= LEAST_HELD_BAD) if hold.n >= LEAST_PER_THOUSAND else "too few"
+    yield f"fitted card: hold at least {100 * LEAST_HELD_BAD:.0f} % bad", str(hold), word
+
+
+def _bad_in(cases: list[Case]) -> int:
+    return sum(case.label.bad for case in cases)
 
 
 def _recall(findings: Findings) -> Iterator[Line]:

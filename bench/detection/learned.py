@@ -1,11 +1,12 @@
-"""Rankings learned from the first 60 % of the time: the points of a card, and an outlier model.
+"""Rankings learned from the first 60 % of the time: the points of a card, an outlier model, and trees.
 
 Card     as ``clearhold calibrate`` fits it, without the signals that are a world's shortcuts
 Forest   scikit-learn's isolation forest over the measures of all signals, without labels; the same seed in every run
+Trees    gradient-boosted, over the vectors and over the signals: what the labels hold, without a card
 Source   Liu, Ting and Zhou, Isolation Forest, 2008
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -15,6 +16,8 @@ import numpy as np
 from sklearn.ensemble import IsolationForest
 
 from bench.detection.data import Known, hash_of
+from bench.detection.trees import Field, Fields, ranks_by_signals
+from bench.detection.worlds import World
 from clearhold.calibrate.fitting import fit_card
 from clearhold.calibrate.samples import MATURE_AFTER, Column, Samples, inputs_of, measure_all
 from clearhold.features.catalogue.vector import FeatureVector
@@ -31,19 +34,31 @@ _NOT_MEASURED: Final = -1.0
 
 
 class Learned(NamedTuple):
-    """``oddness`` is by the hash of program and transfer, the more the odder."""
+    """The rankings are by the hash of program and transfer, the more the odder or the likelier bad. ``alone`` is how
+    well each field tells bad transfers from others.
+    """
 
     card: CompiledCard[FeatureVector]
     oddness: Mapping[int, float]
+    by_trees: Mapping[int, float]
+    by_signal_trees: Mapping[int, float]
+    alone: Sequence[Field]
 
-    def oddness_of(self, program: str, transfer_id: str) -> float | None:
-        return self.oddness.get(hash_of(f"{program}\n{transfer_id}"))
+    def ranks_of(self, program: str, transfer_id: str) -> tuple[float | None, float | None, float | None]:
+        """Oddness, and log-odds by trees over vectors and over signals."""
+        key = hash_of(f"{program}\n{transfer_id}")
+        return self.oddness.get(key), self.by_trees.get(key), self.by_signal_trees.get(key)
+
+
+def only(card: CompiledCard[FeatureVector]) -> Learned:
+    """A card, and nothing that was learned."""
+    return Learned(card, {}, {}, {}, ())
 
 
 def learn(
     path: Path,
     known: Known,
-    left_out: tuple[str, ...],
+    world: World,
     card: CompiledCard[FeatureVector] | None,
     done: Callable[[int], None],
 ) -> Learned:
@@ -53,12 +68,19 @@ def learn(
         samples = measure_all(LabelledScorings.of_file(connection, path, (), now), DEFAULT, now, done)
     before = samples.where(samples.is_scored & (samples.at <= known.fit_until))
     if card is None:
-        fitted = fit_card(before, DEFAULT, FITTED, left_out).card
+        fitted = fit_card(before, DEFAULT, FITTED, world.left_out).card
         if faults := [f"{fault.path} {fault.sentence}" for fault in faults_of(fitted)]:
             raise SystemExit(f"The fitted card is invalid: {'; '.join(faults)}")
         card = compile_card(fitted, version=FITTED)
     oddness = _oddness(samples, before)
-    return Learned(card, dict(zip(samples.key.tolist(), oddness.tolist(), strict=True)))
+    fields = Fields(path, known, world.left_out_fields)
+    return Learned(
+        card,
+        dict(zip(samples.key.tolist(), oddness.tolist(), strict=True)),
+        fields.ranks(),
+        ranks_by_signals(samples, samples.at <= known.fit_until),
+        fields.alone(),
+    )
 
 
 def _oddness(samples: Samples, before: Samples) -> Column:

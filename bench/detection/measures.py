@@ -8,7 +8,7 @@ Source    Wilson, Probable inference, the law of succession, and statistical inf
 """
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from math import sqrt
 from typing import Final, NamedTuple
 
@@ -112,6 +112,24 @@ def by_over_own(cases: Iterable[Case]) -> list[Case]:
 def by_oddness(cases: Iterable[Case]) -> list[Case]:
     """What the isolation forest parts from the rest soonest comes first."""
     return sorted(cases, key=lambda case: (-_known(case.answer.oddness), case.order))
+
+
+def by_trees(cases: Iterable[Case]) -> list[Case]:
+    """The likeliest bad first, by trees over the vectors."""
+    return _by_log_odds(cases, lambda case: case.answer.by_trees)
+
+
+def by_signal_trees(cases: Iterable[Case]) -> list[Case]:
+    """The same, over the signals."""
+    return _by_log_odds(cases, lambda case: case.answer.by_signal_trees)
+
+
+def _by_log_odds(cases: Iterable[Case], of: Callable[[Case], float | None]) -> list[Case]:
+    def key(case: Case) -> tuple[bool, float, int]:
+        value = of(case)
+        return value is None, 0.0 if value is None else -value, case.order
+
+    return sorted(cases, key=key)
 
 
 def _known(value: float | None) -> float:

@@ -18,10 +18,13 @@ from bench.detection.report import (
     LOT,
     OVER_OWN,
     SCORE,
+    SIGNAL_TREES,
+    TREES,
     VOLUMES_PER_THOUSAND,
     Findings,
     bands,
     decimal,
+    fields_alone,
     fitted_bands,
     lookalikes,
     per_typology,
@@ -36,7 +39,7 @@ from bench.detection.worlds import WORLDS, World
 TEMPLATE: Final = Path(__file__).with_name("page.md")
 SIDE_BY_SIDE: Final = "<!-- side by side -->"
 HOLDS: Final = "<!-- holds -->"
-SHOWN: Final = (SCORE, CARD, FOREST, AMOUNT, LARGER_FIRST, OVER_OWN)
+SHOWN: Final = (SCORE, CARD, TREES, SIGNAL_TREES, FOREST, AMOUNT, LARGER_FIRST, OVER_OWN)
 _BESIDE: Final = (*SHOWN, LOT)
 
 
@@ -61,7 +64,7 @@ def keep_world(folder: Path, world: World, findings: Findings) -> None:
     kept = KeptWorld(
         beside=beside,
         holds=[[world.title, *line] for line in holds_of(findings, world.target)],
-        tables="\n\n".join((*parts, signals(findings))),
+        tables="\n\n".join((*parts, signals(findings), fields_alone(findings))),
     )
     _path(folder, world).write_bytes(msgspec.json.format(msgspec.json.encode(kept)))
 

@@ -24,6 +24,8 @@ from bench.detection.measures import (
     by_oddness,
     by_over_own,
     by_score,
+    by_signal_trees,
+    by_trees,
     days_word,
     densest,
     in_hold,
@@ -34,6 +36,7 @@ from bench.detection.measures import (
     touched,
     volume_of,
 )
+from bench.detection.trees import Field
 from clearhold.features.core.instants import DAY_US
 from clearhold.features.core.vocabulary import Band, band_of
 
@@ -43,9 +46,11 @@ AGE_DAYS: Final = (29, 89)
 VOLUMES: Final = ("the volume of review and hold", *(f"{volume} per 1,000" for volume in VOLUMES_PER_THOUSAND))
 SCORE, FIRST_PAIR = "default card", "first-time pair"
 CARD, FOREST, OVER_OWN = "fitted card", "isolation forest", "amount against own past"
+TREES, SIGNAL_TREES = "trees over vectors", "trees over signals"
 AMOUNT, LARGER_FIRST, LOT = "amount", "first-time pair, larger first", "by lot"
 RANKINGS: Final = (SCORE, AMOUNT, "amount percentile", OVER_OWN, LARGER_FIRST, FIRST_PAIR, LOT)
 AFTER_DAYS: Final = 30
+MOST_FIELDS: Final = 15
 
 
 class Findings(msgspec.Struct, frozen=True, kw_only=True):
@@ -61,10 +66,11 @@ class Findings(msgspec.Struct, frozen=True, kw_only=True):
     at_volumes: dict[str, list[AtVolume]]
     average_precision: dict[str, float | None]
     first_pairs: AtVolume
+    alone: Sequence[Field] = ()
 
 
-def findings_of(cases: list[Case], every: Sequence[Case], half: Half) -> Findings:
-    """Of one half; ``every`` are the cases of both."""
+def findings_of(cases: list[Case], every: Sequence[Case], half: Half, alone: Sequence[Field] = ()) -> Findings:
+    """Of one half; ``every`` are the cases of both, ``alone`` what each field tells."""
     alerted = [case for case in cases if in_review_or_hold(case)]
     ranked = (by_score, by_cents, by_amount, by_over_own, by_first_and_cents, by_first_of_pair, by_lot)
     rankings = {name: ranking(cases) for name, ranking in zip(RANKINGS, ranked, strict=True)}
@@ -72,6 +78,8 @@ def findings_of(cases: list[Case], every: Sequence[Case], half: Half) -> Finding
         rankings[CARD] = by_card(cases)
     if any(case.answer.oddness is not None for case in cases):
         rankings[FOREST] = by_oddness(cases)
+    if any(case.answer.by_trees is not None for case in cases):
+        rankings |= {TREES: by_trees(cases), SIGNAL_TREES: by_signal_trees(cases)}
     volumes = (len(alerted), *(volume_of(cases, each) for each in VOLUMES_PER_THOUSAND))
     first, after = _unscored(every)
     return Findings(
@@ -85,6 +93,7 @@ def findings_of(cases: list[Case], every: Sequence[Case], half: Half) -> Finding
         at_volumes={name: [at_volume(ranking, volume) for volume in volumes] for name, ranking in rankings.items()},
         average_precision={name: average_precision(ranking) for name, ranking in rankings.items()},
         first_pairs=at_volume(rankings[FIRST_PAIR], sum(case.first_of_pair for case in cases)),
+        alone=alone,
     )
 
 
@@ -107,7 +116,12 @@ def markdown(findings: Findings) -> str:
         rankings_of(findings, findings.at_volumes),
         per_typology(findings),
     )
-    return "\n\n".join((*parts, signals(findings), _by_age(findings), _pace(findings), _by_span(findings))) + "\n"
+    return (
+        "\n\n".join(
+            (*parts, signals(findings), fields_alone(findings), _by_age(findings), _pace(findings), _by_span(findings))
+        )
+        + "\n"
+    )
 
 
 def scenarios_of(kind: Kind, some: Mapping[Kind, Touched], population: Mapping[Kind, Touched]) -> Share:
@@ -120,6 +134,7 @@ def _rows_of(kind: Kind, some: Mapping[Kind, Touched], population: Mapping[Kind,
 
 def summary(findings: Findings) -> str:
     count, bad = len(findings.cases), sum(case.label.bad for case in findings.cases)
+    innocent = innocents_in(findings.alerted)
     hard = [case.answer.hard and not in_hold(case) for case in findings.cases if case.answer.hard is not None]
     return table(
         "The last 40 % of the time" if findings.half is Half.LAST else f"Half: {findings.half.value}",
@@ -128,6 +143,7 @@ def summary(findings: Findings) -> str:
             ("all", f"{count:,}", ""),
             ("of bad rows", f"{bad:,}", _per(bad, count)),
             ("in review or hold", f"{len(findings.alerted):,}", _per(len(findings.alerted), count)),
+            ("not bad, in review or hold", f"{innocent:,}", _per(innocent, count - bad)),
             ("in hold", f"{len(findings.held):,}", _per(len(findings.held), count)),
             ("with a hard signal, not in hold", f"{sum(hard):,}" if hard else "", _per(sum(hard), len(hard))),
             ("unscored", f"{findings.unscored.hits:,}", _per(findings.unscored.hits, count)),
@@ -135,6 +151,10 @@ def summary(findings: Findings) -> str:
             (f"unscored after the first {AFTER_DAYS} days", *_unscored_line(findings.unscored_after)),
         ],
     )
+
+
+def innocents_in(cases: Sequence[Case]) -> int:
+    return sum(not case.label.bad for case in cases)
 
 
 def _unscored_line(share: Share) -> tuple[str, str]:
@@ -261,15 +281,22 @@ def signals(findings: Findings) -> str:
             fired.setdefault(signal, []).append(case)
     if all(case.answer.signals is None for case in findings.cases):
         return "### Signals\n\nNot measured: the export has no reasons."
-    count, lines = len(findings.cases), []
+    count, lines, whole = len(findings.cases), [], _bad(findings.cases)
     for signal, cases in sorted(fired.items(), key=lambda item: (-len(item[1]), item[0])):
         alerts = [case for case in cases if in_review_or_hold(case)]
-        bad, innocent = _bad(cases), sum(bool(case.label.scenario) and not case.label.bad for case in cases)
-        volumes = (_per(len(cases), count), _per(len(alerts), count))
-        lines.append((signal, *volumes, str(bad), f"{innocent:,}", lift(bad, _bad(findings.cases)), str(_bad(alerts))))
+        bad, alike = _bad(cases), sum(bool(case.label.scenario) and not case.label.bad for case in cases)
+        volumes = (
+            _per(len(cases), count),
+            _per(bad.hits, whole.hits),
+            _per(bad.n - bad.hits, whole.n - whole.hits),
+            _per(len(alerts), count),
+        )
+        lines.append((signal, *volumes, str(bad), f"{alike:,}", lift(bad, whole), str(_bad(alerts))))
     headings = (
         "signal",
         "fires per 1,000",
+        "of bad ones",
+        "of others",
         "in review or hold per 1,000",
         "bad among those it fires on",
         "look-alikes among them",
@@ -277,6 +304,15 @@ def signals(findings: Findings) -> str:
         "bad among alerts with it",
     )
     return table("Signals", headings, lines)
+
+
+def fields_alone(findings: Findings, most: int = MOST_FIELDS) -> str:
+    """The fields that tell most by themselves: one near 1 or 0 is more likely the generator's than the fraud's."""
+    return table(
+        "The fields that tell most alone",
+        ("field", "area under its curve", "area of whether it is measured"),
+        [(each.name, decimal(each.area), decimal(each.measured)) for each in findings.alone[:most]],
+    )
 
 
 def _bad(cases: Sequence[Case]) -> Share:

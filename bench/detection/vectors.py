@@ -96,6 +96,8 @@ def answers_in(path: Path, learned: Learned | None, done: Callable[[int], None])
 
 def _answer(transfer_id: str, program: str, vector: FeatureVector, learned: Learned | None) -> Answer:
     score, hard, _, fired, _ = DEFAULT.weigh(vector)
+    ranks = (None, None, None) if learned is None else learned.ranks_of(program, transfer_id)
+    oddness, by_trees, by_signal_trees = ranks
     own, cents = vector.entity_p90_cents_90d, vector.amount_cents
     return Answer(
         id=transfer_id,
@@ -107,5 +109,7 @@ def _answer(transfer_id: str, program: str, vector: FeatureVector, learned: Lear
         hard=hard,
         by_card=None if learned is None else learned.card.weigh(vector)[0],
         over_own=None if not own or cents is None else 100 * cents // own,
-        oddness=None if learned is None else learned.oddness_of(program, transfer_id),
+        oddness=oddness,
+        by_trees=by_trees,
+        by_signal_trees=by_signal_trees,
     )

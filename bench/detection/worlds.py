@@ -1,19 +1,22 @@
 """The labelled worlds: which files each is read from, and which converter makes bank events of it."""
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from bench.convert import amlsim, personas, synthfin
+from bench.convert import amlsim, banks, personas, synthfin
 from bench.convert.bank_rows import EventFiles
+from clearhold.features.catalogue.vector import FEATURES
 from clearhold.features.scorers.trs_v1 import flow, relationship
 
 
 class World(NamedTuple):
     """``files`` is what the names of its two files begin with; ``what`` says what it is.
 
-    ``left_out`` are signals that a fitted card may not weigh, since they are shortcuts of the generator. ``target`` is
-    the average precision that a fitted card has to reach.
+    ``left_out`` are signals that a fitted card may not weigh, since they are shortcuts of the generator, and
+    ``left_out_fields`` those of the vector that trees may not see. ``target`` is the average precision that a fitted
+    card has to reach.
     """
 
     name: str
@@ -23,6 +26,7 @@ class World(NamedTuple):
     title: str
     target: float
     left_out: tuple[str, ...] = ()
+    left_out_fields: tuple[str, ...] = ()
 
     @property
     def transfers(self) -> str:
@@ -46,6 +50,13 @@ COUNTS_AT_OTHERS: Final = (
 )
 """Signals that count who else deals with the other side."""
 
+FIELDS_AT_OTHERS: Final = tuple(
+    each.column
+    for each in FEATURES
+    if each.column.startswith(("fan_", "gathered_", "counterparty_", "payee_", "payer_", "program_rare_", "scatter_"))
+)
+"""Fields that count it, and how well the program knows it."""
+
 AMLSIM: Final = World(
     *("amlsim", "amlsim", amlsim.convert, "accounts of four banks and slow laundering"),
     title="AMLSim",
@@ -56,10 +67,26 @@ PERSONAS: Final = World(
     title="People and businesses",
     target=0.90,
     left_out=COUNTS_AT_OTHERS,
+    left_out_fields=FIELDS_AT_OTHERS,
 )
 SYNTHFIN: Final = World(
     *("synthfin", "synthfin-tune", synthfin.convert, "agents of one network, and chains of mules"),
     title="Agents and chains of mules",
     target=0.12,
 )
-WORLDS: Final = {world.name: world for world in (PERSONAS, SYNTHFIN, AMLSIM)}
+AMLGENTEX: Final = World(
+    *("amlgentex", "amlgentex-tune", banks.convert, "accounts of three banks and laundering over weeks"),
+    title="Laundering over weeks",
+    target=0.35,
+)
+SPARKOV: Final = World(
+    *("sparkov", "sparkov-tune", partial(personas.convert, program="sparkov"), "card holders and stolen cards"),
+    title="Stolen cards",
+    target=0.60,
+)
+PAYSIM: Final = World(
+    *("paysim", "paysim-tune", banks.convert, "mobile money and drained accounts"),
+    title="Drained accounts",
+    target=0.60,
+)
+WORLDS: Final = {world.name: world for world in (PERSONAS, SYNTHFIN, AMLSIM, AMLGENTEX, SPARKOV, PAYSIM)}
