@@ -10,8 +10,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from bench.convert import amlsim, berka, personas, synthfin
-from bench.convert.bank_rows import COLUMNS, EventFiles
+from bench.convert import amlsim, banks, berka, personas, synthfin
+from bench.convert.bank_rows import COLUMNS, EventFiles, Row
 
 AMLSIM = [
     "t1,2020-01-01T00:00:00Z,A4,A8,1000,USD,ach,,,",
@@ -30,6 +30,12 @@ PERSONAS = [
     "f1,2025-01-01T08:18:00Z,X:7387120c2b,user_000036,50228,USD,ach,income,,",
     "f2,2025-01-01T08:28:00Z,user_000036,X:ec7433b516,46825,USD,card,transfer,,",
     "f3,2025-01-01T11:20:00Z,X:fbc0439e78,user_000051,77103,USD,card,shopping,,",
+]
+BANKS = [
+    "k1,2025-01-01T00:00:00Z,b0:a,b1:a,1000,USD,realtime,,,",
+    "k2,2025-01-01T00:00:00Z,b0:a,b0:c,2000,USD,realtime,,,",
+    "k3,2025-01-02T00:00:00Z,X:shop,b1:d,3000,USD,realtime,,,",
+    "k4,2025-01-02T00:00:00Z,b1:d,X:shop,4000,USD,card,,,",
 ]
 SYNTHFIN = [
     "s1,2025-01-01T04:59:32Z,N2203,N2904,1507969,USD,realtime,,,",
@@ -86,6 +92,7 @@ def test_given_amlsim_rows_when_converted_then_a_return_carries_its_code_and_tim
     ("convert", "rows"),
     [
         (amlsim.convert, AMLSIM),
+        (banks.convert, BANKS),
         (berka.convert, BERKA),
         (personas.convert, PERSONAS),
         (synthfin.convert, SYNTHFIN),
@@ -179,3 +186,39 @@ def test_given_rows_that_are_none_or_out_of_order_when_converted_then_the_line_i
 ) -> None:
     with pytest.raises(SystemExit, match="line"):
         converted(amlsim.convert, tmp_path, rows)
+
+
+def test_given_rows_of_several_banks_when_converted_then_each_bank_sees_its_own_side_of_a_transfer(
+    tmp_path: Path,
+) -> None:
+    programs = converted(banks.convert, tmp_path, BANKS)
+
+    assert list(programs) == ["b0", "b1"]
+    assert dict.fromkeys(each for _, each in transfers(programs["b0"])) == dict.fromkeys(("rttr_k1", "rttr_k2"))
+    assert dict.fromkeys(each for _, each in transfers(programs["b1"])) == dict.fromkeys(
+        ("rttr_k1-in", "rttr_k3", "ctxn_k4")
+    )
+
+
+@pytest.mark.parametrize(
+    ("row", "sides"),
+    [
+        (BANKS[0], [("b0", "a", "a", False, ""), ("b1", "a", "a", True, "-in")]),
+        (BANKS[1], [("b0", "a", "c", False, "")]),
+        (BANKS[2], [("b1", "d", "shop", True, "")]),
+        (BANKS[3], [("b1", "d", "shop", False, "")]),
+    ],
+)
+def test_given_a_row_between_banks_then_its_sides_are_those_of_the_banks_that_see_it(
+    row: str, sides: list[tuple[str, str, str, bool, str]]
+) -> None:
+    row_id, at, sender, receiver, cents, *rest = row.split(",")
+    seen = banks.sides_of(Row(row_id, at, sender, receiver, int(cents), *rest))
+
+    assert [(each.program, each.customer, each.other, each.incoming, each.suffix) for each in seen] == sides
+
+
+@pytest.mark.parametrize("parties", ["X:shop,X:other", "a,b1:d", "b0:,b1:d"])
+def test_given_a_row_without_a_bank_when_converted_then_it_is_named(tmp_path: Path, parties: str) -> None:
+    with pytest.raises(SystemExit, match="k9: "):
+        converted(banks.convert, tmp_path, [f"k9,2025-01-01T00:00:00Z,{parties},1000,USD,ach,,,"])
