@@ -39,6 +39,9 @@ CARD_ONLY: Final = frozenset({Rail.CARD.value})
 
 PROPOSED: Final = "[P]"
 
+BESIDE_ITSELF: Final = 2
+"""The least of a count that includes the scored transfer: 1 is the transfer itself."""
+
 _FAMILY_OF_ID: Final = {
     "AMT": Family.AMOUNT,
     "VEL": Family.TIMING,

@@ -18,7 +18,7 @@ from clearhold.features.catalogue.vector import FeatureVector
 from clearhold.features.core.money import counted, money
 from clearhold.features.core.scorecards import points_from, points_when
 from clearhold.features.scorers.engine import CREDIBILITY_K
-from clearhold.features.scorers.signal import ACH_ONLY, BUT_CARD, BUT_CHECK_AND_CARD, Signal
+from clearhold.features.scorers.signal import ACH_ONLY, BESIDE_ITSELF, BUT_CARD, BUT_CHECK_AND_CARD, Signal
 from clearhold.features.scorers.trs_v1.relationship import is_large_first
 
 STRUCTURING_24H_COUNT: Final = 3
@@ -157,6 +157,7 @@ REPEATED: Final = Signal[FeatureVector](
     lambda v, count: f"{counted(count, 'transfer')} in 24 hours within 10 % of {money(v.amount_cents or 0)}.",
     source="Count and tolerance: a Tazama preset; weight [P]",
     unit="transfers in 24 h",
+    least=BESIDE_ITSELF,
     edges=repeated_edges,
     rails=BUT_CHECK_AND_CARD,
 )
@@ -171,6 +172,7 @@ ROUND: Final = Signal[FeatureVector](
     ),
     source="FFIEC BSA/AML Examination Manual, appendix F (large round-dollar transfers); figures [P]",
     unit="transfers in 30 days",
+    least=BESIDE_ITSELF,
     edges=lambda _v, _: (ROUND_FROM_CENTS,),
     rails=BUT_CHECK_AND_CARD,
 )
@@ -185,6 +187,7 @@ MICRO: Final = Signal[FeatureVector](
     ),
     source="Nacha Operating Rules, Micro-Entries (originators watch their volume); counts [P]",
     unit="entries in 24 h",
+    least=BESIDE_ITSELF,
     edges=lambda _v, _: (MICRO_BELOW_CENTS,),
     rails=ACH_ONLY,
 )

@@ -13,7 +13,7 @@ from typing import Final
 from clearhold.features.catalogue.vector import FeatureVector, pays
 from clearhold.features.core.money import counted, money, tenths
 from clearhold.features.core.scorecards import CardSignal, points_from, points_when
-from clearhold.features.scorers.signal import CARD_ONLY, Signal, SignalGroup
+from clearhold.features.scorers.signal import BESIDE_ITSELF, CARD_ONLY, Signal, SignalGroup
 from clearhold.features.scorers.trs_v1.amount import MOST_PERCENT, repeated_edges
 
 KNOWN_FROM: Final = 10
@@ -139,6 +139,7 @@ CARD_REPEATED: Final = Signal[FeatureVector](
     lambda v, count: f"{counted(count, 'transfer')} in 24 hours within 10 % of {money(v.amount_cents or 0)}.",
     source="Tolerance: a Tazama preset; counts [P]",
     unit="transfers in 24 h",
+    least=BESIDE_ITSELF,
     edges=repeated_edges,
     rails=CARD_ONLY,
 )
@@ -152,6 +153,7 @@ BURST: Final = Signal[FeatureVector](
     ),
     source="Tazama counts transfers that follow each other within minutes; figures [P]",
     unit="transfers in 1 h",
+    least=BESIDE_ITSELF,
 )
 DAY_IN_HOURS: Final = Signal[FeatureVector](
     "TRS-VEL-04",
@@ -222,6 +224,7 @@ NEW_PARTIES: Final = Signal[FeatureVector](
     lambda _, count: f"{counted(count, 'counterparty')} of the last 6 hours were new to this entity.",
     source="FinCEN FIN-2020-A003 (money mules: new and unexplained parties); figures [P]",
     unit="parties in 6 h",
+    least=BESIDE_ITSELF,
 )
 IN_AND_OUT: Final = Signal[FeatureVector](
     "TRS-FLO-09",

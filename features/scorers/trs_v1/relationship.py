@@ -10,7 +10,7 @@ from clearhold.features.catalogue.vector import FeatureVector, is_rare_pair
 from clearhold.features.core.money import counted, money
 from clearhold.features.core.scorecards import points_from, points_when
 from clearhold.features.core.vocabulary import Rail
-from clearhold.features.scorers.signal import BUT_CARD, Signal, SignalGroup
+from clearhold.features.scorers.signal import BESIDE_ITSELF, BUT_CARD, Signal, SignalGroup
 
 LARGE_FIRST_CENTS: Final = 250_000
 NEW_COUNTERPARTIES: Final = 5
@@ -94,6 +94,7 @@ BURST: Final = Signal[FeatureVector](
     lambda v: v.entity_new_counterparties_24h,
     lambda _, count: f"{counted(count, 'counterparty')} of the last 24 hours were new to the program.",
     unit="counterparties in 24 h",
+    least=BESIDE_ITSELF,
     rails=BUT_CARD,
 )
 SHARED: Final = Signal[FeatureVector](
@@ -104,6 +105,7 @@ SHARED: Final = Signal[FeatureVector](
     lambda _, count: f"{counted(count, 'entity')} dealt with the same account details in 30 days.",
     source="FFIEC BSA/AML Examination Manual, appendix F (several accounts, one beneficiary); count [P]",
     unit="entities in 30 days",
+    least=BESIDE_ITSELF,
     rails=_ACCOUNT_RAILS,
 )
 RARE_PAIR: Final = Signal[FeatureVector](

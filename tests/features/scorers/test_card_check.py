@@ -275,3 +275,16 @@ def test_given_the_default_cards_then_a_cap_of_each_family_may_stand_once() -> N
     for default in DEFAULTS.values():
         families = [CardCap(family=name, points=5) for name in default.scorer.caps]
         assert list(faults_of(changed(default.card, caps=tuple(families)))) == []
+
+
+@pytest.mark.parametrize(
+    "signal_id", ["TRS-AMT-04", "TRS-AMT-05", "TRS-AMT-06", "TRS-AMT-09", "TRS-CPY-04", "TRS-CPY-05", "TRS-VEL-03"]
+)
+def test_given_a_count_that_includes_the_transfer_then_points_begin_at_two(signal_id: str) -> None:
+    alone, beside = (with_bins((least, None, 3), signal_id=signal_id) for least in (1, 2))
+    place = [signal.id for signal in CARD.signals].index(signal_id)
+
+    assert [(fault.path, fault.code) for fault in faults_of(alone)] == [
+        (f"signals[{place}].bins[0].atLeast", FieldCode.TOO_SMALL)
+    ]
+    assert not list(faults_of(beside))
