@@ -7,7 +7,7 @@ Way      the rows become bank events as the world's converter says, and go throu
          process; with ``--service`` as signed webhooks through ``clearhold serve``, which takes several times as long
 Vectors  ``--dump FILE.parquet`` keeps the vector and the label of each transfer, and ``--vectors FILE.parquet`` reads
          those of an earlier run, which the default card then scores again. ``--keep FOLDER`` does both, a file a
-         world: the first run measures, and later ones of the same features read
+         world: the first run measures, and later ones read while the data and the code that measures are the same
 Halves   one half of the scenarios is for setting thresholds, the other for telling figures (``--half``). With
          ``--half last``, the last 40 % of the time, a card and an isolation forest are fitted to the rest of it and
          rank the same vectors; ``--card FILE`` takes the place of the fitted card
@@ -22,6 +22,7 @@ from typing import Final
 import msgspec
 
 from bench.detection.data import Answer, Half, Known, cut, labels_in
+from bench.detection.kept import complete, kept_file
 from bench.detection.learned import learn, only
 from bench.detection.measures import Share, per_thousand, touched
 from bench.detection.page import keep_world, page_of
@@ -44,11 +45,15 @@ REPORT: Final = RESULTS.parent
 
 
 def run(run: Run) -> Iterator[Figure]:
-    for world in WORLDS.values() if run.asked.world == ALL else (WORLDS[run.asked.world],):
-        yield from _of(run, world)
+    request, several = run.asked, run.asked.world == ALL
+    for world in WORLDS.values() if several else (WORLDS[request.world],):
+        for figure in _of_world(run, world):
+            yield msgspec.structs.replace(figure, name=f"{world.name}: {figure.name}") if several else figure
+    if request.page is not None:
+        request.page.write_text(page_of(REPORT))
 
 
-def _of(run: Run, world: World) -> Iterator[Figure]:
+def _of_world(run: Run, world: World) -> Iterator[Figure]:
     request = run.asked
     try:
         source, labels = world.found_in(request.data or BESIDE_THE_PROJECT)
@@ -66,42 +71,32 @@ def _of(run: Run, world: World) -> Iterator[Figure]:
     print(text)
     if half is Half.LAST:
         keep_world(REPORT, world, findings)
-    if request.page is not None:
-        request.page.write_text(page_of(REPORT))
-    for figure in _figures(findings):
-        yield msgspec.structs.replace(figure, name=f"{world.name}: {figure.name}") if request.world == ALL else figure
+    yield from _figures(findings)
 
 
 def _answered(run: Run, world: World, source: Path, labels: Path) -> tuple[Known, list[Answer], Sequence[Field]]:
-    rows = run.asked.sample or run.size(0, QUICK_ROWS)
+    asked = run.asked
+    rows = asked.sample or run.size(0, QUICK_ROWS)
     with TemporaryDirectory(prefix=PREFIX) as folder:
         if rows:
             source = cut(source, Path(folder), rows)
         known = Known(source, labels_in(labels))
-        vectors = run.asked.vectors or _kept(run, world)
+        kept = None if asked.keep is None else kept_file(asked.keep, world.name, source, labels)
+        vectors = kept if kept is not None and kept.is_file() else asked.vectors
         if vectors is None:
             run.say(f"{len(known):,} rows as bank events")
             events = world.convert(source, Path(folder) / "events")
             files, count = sorted((Path(folder) / "events").glob("*.ndjson")), sum(events.events.values())
-            if run.asked.service:
+            if asked.service:
                 with run.counting("through the service", count) as done:
                     answers = list(from_service(files, done))
                 _require(len(answers), sum(events.transfers.values()))
                 return known, answers, ()
-            vectors = _to_keep(run, world) or run.asked.dump or Path(folder) / "vectors.parquet"
-            with run.counting("scoring", count) as done:
-                write_vectors(vectors, known, from_states(files, done))
-            _require(count_in(vectors), sum(events.transfers.values()))
+            vectors = kept or asked.dump or Path(folder) / "vectors.parquet"
+            with run.counting("scoring", count) as done, complete(vectors) as partial:
+                write_vectors(partial, known, from_states(files, done))
+                _require(count_in(partial), sum(events.transfers.values()))
         return known, *_by_vectors(run, world, known, vectors)
-
-
-def _to_keep(run: Run, world: World) -> Path | None:
-    return None if run.asked.keep is None else run.asked.keep / f"{world.name}.parquet"
-
-
-def _kept(run: Run, world: World) -> Path | None:
-    path = _to_keep(run, world)
-    return path if path is not None and path.is_file() and not run.asked.sample else None
 
 
 def _by_vectors(run: Run, world: World, known: Known, vectors: Path) -> tuple[list[Answer], Sequence[Field]]:
@@ -111,6 +106,8 @@ def _by_vectors(run: Run, world: World, known: Known, vectors: Path) -> tuple[li
     if run.asked.half == Half.LAST:
         with run.counting("learning from the first 60 %", count) as done:
             learned = learn(vectors, known, world, card, done)
+        if learned.no_card:
+            run.say(f"no fitted card: {learned.no_card}")
     elif card is not None:
         learned = only(card)
     with run.counting("reading vectors", count) as done:

@@ -19,6 +19,7 @@ from bench.detection.data import Known, hash_of
 from bench.detection.trees import Field, Fields, ranks_by_signals
 from bench.detection.worlds import World
 from clearhold.calibrate.fitting import fit_card
+from clearhold.calibrate.request import NoCardError
 from clearhold.calibrate.samples import MATURE_AFTER, Column, Samples, inputs_of, measure_all
 from clearhold.features.catalogue.vector import FeatureVector
 from clearhold.features.core.instants import DAY_US
@@ -35,14 +36,15 @@ _NOT_MEASURED: Final = -1.0
 
 class Learned(NamedTuple):
     """The rankings are by the hash of program and transfer, the more the odder or the likelier bad. ``alone`` is how
-    well each field tells bad transfers from others.
+    well each field tells bad transfers from others. Without a card ``no_card`` says why there is none.
     """
 
-    card: CompiledCard[FeatureVector]
+    card: CompiledCard[FeatureVector] | None
     oddness: Mapping[int, float]
     by_trees: Mapping[int, float]
     by_signal_trees: Mapping[int, float]
     alone: Sequence[Field]
+    no_card: str = ""
 
     def ranks_of(self, program: str, transfer_id: str) -> tuple[float | None, float | None, float | None]:
         """Oddness, and log-odds by trees over vectors and over signals."""
@@ -67,20 +69,29 @@ def learn(
     with closing(duckdb.connect(config={"threads": 1})) as connection:
         samples = measure_all(LabelledScorings.of_file(connection, path, (), now), DEFAULT, now, done)
     before = samples.where(samples.is_scored & (samples.at <= known.fit_until))
+    no_card = ""
     if card is None:
-        fitted = fit_card(before, DEFAULT, FITTED, world.left_out).card
-        if faults := [f"{fault.path} {fault.sentence}" for fault in faults_of(fitted)]:
-            raise SystemExit(f"The fitted card is invalid: {'; '.join(faults)}")
-        card = compile_card(fitted, version=FITTED)
+        try:
+            card = _fitted(before, world)
+        except NoCardError as error:
+            no_card = str(error)
     oddness = _oddness(samples, before)
     fields = Fields(path, known, world.left_out_fields)
     return Learned(
         card,
         dict(zip(samples.key.tolist(), oddness.tolist(), strict=True)),
         fields.ranks(),
-        ranks_by_signals(samples, samples.at <= known.fit_until),
+        ranks_by_signals(samples, samples.at <= known.fit_until, world.left_out),
         fields.alone(),
+        no_card,
     )
+
+
+def _fitted(before: Samples, world: World) -> CompiledCard[FeatureVector]:
+    fitted = fit_card(before, DEFAULT, FITTED, world.left_out).card
+    if faults := [f"{fault.path} {fault.sentence}" for fault in faults_of(fitted)]:
+        raise SystemExit(f"The fitted card is invalid: {'; '.join(faults)}")
+    return compile_card(fitted, version=FITTED)
 
 
 def _oddness(samples: Samples, before: Samples) -> Column:

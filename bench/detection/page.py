@@ -16,6 +16,7 @@ from bench.detection.report import (
     FOREST,
     LARGER_FIRST,
     LOT,
+    MOST_FIELDS,
     OVER_OWN,
     SCORE,
     SIGNAL_TREES,
@@ -64,7 +65,7 @@ def keep_world(folder: Path, world: World, findings: Findings) -> None:
     kept = KeptWorld(
         beside=beside,
         holds=[[world.title, *line] for line in holds_of(findings, world.target)],
-        tables="\n\n".join((*parts, signals(findings), fields_alone(findings))),
+        tables="\n\n".join((*parts, signals(findings), fields_alone(findings, MOST_FIELDS))),
     )
     _path(folder, world).write_bytes(msgspec.json.format(msgspec.json.encode(kept)))
 

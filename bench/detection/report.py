@@ -306,8 +306,8 @@ def signals(findings: Findings) -> str:
     return table("Signals", headings, lines)
 
 
-def fields_alone(findings: Findings, most: int = MOST_FIELDS) -> str:
-    """The fields that tell most by themselves: one near 1 or 0 is more likely the generator's than the fraud's."""
+def fields_alone(findings: Findings, most: int | None = None) -> str:
+    """Those that tell most by themselves, or all: one near 1 or 0 is more likely the generator's than the fraud's."""
     return table(
         "The fields that tell most alone",
         ("field", "area under its curve", "area of whether it is measured"),

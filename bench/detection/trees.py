@@ -1,8 +1,8 @@
 """Gradient-boosted trees over the fields of the vectors and over the signals: what labels could reach without a card.
 
 Learnt   from the first 60 % of the time, as a card is, without the fields that are a world's shortcuts
-Alone    how well each field alone tells bad transfers from the others: the area under its curve (AUC), half of it where
-         it is no better than chance. A generator that gives its answer away shows here
+Alone    how well each field alone tells bad transfers from the others: the area under its curve (AUC), which is 0.5
+         by chance. A generator that gives its answer away shows here
 Source   Friedman, Greedy Function Approximation, 2001; the area is the statistic of Mann and Whitney, 1947
 """
 
@@ -16,7 +16,7 @@ from sklearn.ensemble import HistGradientBoostingClassifier
 from threadpoolctl import threadpool_limits
 
 from bench.detection.data import Known, hash_of
-from clearhold.calibrate.samples import Column, Samples
+from clearhold.calibrate.samples import BAD, Column, Samples
 from clearhold.features.catalogue.vector import FEATURES
 
 ROUNDS: Final = 150
@@ -36,7 +36,7 @@ class Field(NamedTuple):
     @property
     def apart(self) -> float:
         """How far the better of the two is from chance."""
-        return max(abs(each - 0.5) for each in (self.area or 0.5, self.measured or 0.5))
+        return max((abs(each - 0.5) for each in (self.area, self.measured) if each is not None), default=0.0)
 
 
 class Fields:
@@ -70,10 +70,11 @@ class Fields:
         return sorted(fields, key=lambda field: (-field.apart, field.name))
 
 
-def ranks_by_signals(samples: Samples, before: Column) -> dict[int, float]:
+def ranks_by_signals(samples: Samples, before: Column, left_out: Collection[str]) -> dict[int, float]:
     """As ``Fields.ranks``, over what the signals measure."""
-    bad = samples.label == 1
-    return dict(zip(samples.key.tolist(), grown(samples.measures, bad, before).tolist(), strict=True))
+    seen = [signal_id not in left_out for signal_id in samples.signal_ids]
+    ranks = grown(samples.measures[:, seen], samples.label == BAD, before)
+    return dict(zip(samples.key.tolist(), ranks.tolist(), strict=True))
 
 
 def grown(inputs: Column, bad: Column, before: Column) -> Column:

@@ -107,7 +107,7 @@ def _answer(transfer_id: str, program: str, vector: FeatureVector, learned: Lear
         score=score,
         signals=tuple(signal.name for signal, _, _ in fired),
         hard=hard,
-        by_card=None if learned is None else learned.card.weigh(vector)[0],
+        by_card=None if learned is None or learned.card is None else learned.card.weigh(vector)[0],
         over_own=None if not own or cents is None else 100 * cents // own,
         oddness=oddness,
         by_trees=by_trees,

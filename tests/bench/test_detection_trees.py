@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from bench.convert.bank_rows import COLUMNS
 from bench.detection.data import NORMAL, Known, Label, hash_of
-from bench.detection.trees import FEWEST, Field, Fields, area_under, grown
+from bench.detection.trees import FEWEST, Field, Fields, area_under, grown, ranks_by_signals
+from clearhold.calibrate.samples import Samples
 from clearhold.features.core.instants import format_instant
 from tests.support.labelled_vectors import Labelled, some_labelled, written
 
@@ -53,6 +54,9 @@ def test_given_values_that_were_not_measured_then_the_area_is_of_the_others() ->
         (Field("a", 0.1, None), 0.4),
         (Field("a", 0.6, 0.95), 0.45),
         (Field("a", None, None), 0.0),
+        (Field("a", 0.0, None), 0.5),
+        (Field("a", None, 0.0), 0.5),
+        (Field("a", 0.5, 1.0), 0.5),
     ],
 )
 def test_given_a_field_then_it_is_as_far_from_chance_as_the_better_of_value_and_presence(
@@ -90,3 +94,24 @@ def test_given_a_field_that_is_the_label_then_it_stands_first_and_trees_see_it_u
     assert min(ranks[keys[row.transfer_id]] for row in later if row.is_bad) > max(
         ranks[keys[row.transfer_id]] for row in later if not row.is_bad
     )
+
+
+def test_given_a_signal_that_is_the_label_when_it_is_left_out_then_trees_over_signals_do_not_see_it() -> None:
+    rows, draws = 600, np.random.default_rng(5)
+    places, bad = np.arange(rows), draws.random(rows) < 0.2
+    samples = Samples(
+        key=places,
+        at=places,
+        label=bad.astype(np.int8),
+        source=places,
+        score=places * 0,
+        cents=places,
+        is_first_pair=places > 0,
+        measures=np.column_stack([bad * 9.0, np.floor(draws.random(rows) * 5)]),
+        signal_ids=("TRS-AMT-07", "TRS-VEL-03"),
+    )
+    (seen, unseen) = (ranks_by_signals(samples, places < 300, left_out) for left_out in ((), ("TRS-AMT-07",)))
+    later = places[300:]
+
+    assert area_under(np.array([seen[place] for place in later]), bad[300:]) == 1.0
+    assert (area_under(np.array([unseen[place] for place in later]), bad[300:]) or 0) < 0.7
