@@ -25,6 +25,9 @@ CURRENCY: Final = r"^[A-Z]{3}$(?!\n)"
 COUNTRY: Final = r"^[^\x00]{2,32}$(?!\n)"
 """And a code of a country: see ``api/http/validation.py``, as for the numbers of accounts and banks."""
 
+CATEGORY: Final = r"^[0-9]{4}$(?!\n)"
+US_STATE: Final = r"^[A-Za-z]{2}$(?!\n)"
+ENTRY_MODE: Final = r"^[A-Za-z][0-9A-Za-z _-]{0,63}$(?!\n)"
 KEY: Final = r"^[\x20-\x7E]+$(?!\n)"
 NO_SPACES: Final = r"^[\x21-\x7E]+$(?!\n)"
 HEADER_NAME: Final = r"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$(?!\n)"
@@ -55,6 +58,9 @@ RULE_OF_PATTERN: Final[Mapping[str, str]] = {
     SLUG: "must be 1-64 lower-case letters, digits and inner hyphens",
     CURRENCY: "must be an ISO 4217 code of three capital letters, as in USD",
     COUNTRY: "must be an ISO 3166-1 country code, as in US",
+    CATEGORY: "must be a merchant category code of four digits, as in 5411",
+    US_STATE: "must be two letters of a state or territory of the US, as in TX",
+    ENTRY_MODE: "must be a word of at most 64 letters, digits, - and _, as in ecommerce",
     KEY: "must be printable ASCII characters",
     NO_SPACES: "must be printable ASCII characters without spaces",
     HEADER_NAME: "must be the name of a header, as in Bank-Signature",
@@ -81,6 +87,9 @@ Slug = Annotated[str, Meta(pattern=SLUG)]
 CentsText = Annotated[str, Meta(pattern=CENTS)]
 CurrencyCode = Annotated[str, Meta(pattern=CURRENCY)]
 CountryCode = Annotated[str, Meta(pattern=COUNTRY)]
+CategoryCode = Annotated[str, Meta(pattern=CATEGORY)]
+UsState = Annotated[str, Meta(pattern=US_STATE)]
+EntryMode = Annotated[str, Meta(pattern=ENTRY_MODE)]
 IdempotencyKeyText = Annotated[str, Meta(min_length=1, max_length=ID_LIMIT, pattern=KEY)]
 BankKeyText = Annotated[str, Meta(min_length=8, max_length=200, pattern=NO_SPACES)]
 BankSecretText = Annotated[str, Meta(min_length=16, max_length=ID_LIMIT, pattern=NO_SPACES)]

@@ -1,23 +1,28 @@
 """Pre-flights as the interface shows them: request, recorded detail, and statistics."""
 
 from collections.abc import Iterable, Mapping
-from typing import Annotated, Any
+from typing import Annotated, Any, Final
 from uuid import UUID
 
 import msgspec
 
 from clearhold.api.http.fields import (
+    RULE_OF_PATTERN,
+    US_STATE,
     AccountLast4,
     BankId,
+    CategoryCode,
     CentsText,
     CountryCode,
     CurrencyCode,
+    EntryMode,
     IdempotencyKeyText,
     Moment,
     ProgramIds,
     RoutingNumber,
     Slug,
     Text,
+    UsState,
 )
 from clearhold.api.http.validation import (
     OF_COUNTERPARTY,
@@ -26,10 +31,13 @@ from clearhold.api.http.validation import (
     moment_failures,
     read_as_meant,
 )
+from clearhold.features.bank.purchases import us_state
 from clearhold.features.core.entries.preflight import Preflight, ProposedTransfer
 from clearhold.features.core.errors import FieldCode
 from clearhold.features.core.principal import Simulated
 from clearhold.features.core.vocabulary import AchType, Direction, Rail, about
+
+_OF_CARDS: Final = ("cardPresent", "entryMode", "merchantCategory", "merchantState")
 
 
 class CounterpartyRequest(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
@@ -73,6 +81,18 @@ class TransferRequest(msgspec.Struct, frozen=True, kw_only=True, rename="camel",
         None
     )
     description: Annotated[Text | None, about("The statement's text, as the originator writes it.")] = None
+    card_present: Annotated[
+        bool | None, about("On card alone: whether the card is at the merchant; not measured without it.")
+    ] = None
+    entry_mode: Annotated[
+        EntryMode | None, about("On card alone: how the card's number was entered, in the issuer's word.")
+    ] = None
+    merchant_category: Annotated[
+        CategoryCode | None, about("On card alone: the merchant's category code of ISO 18245, four digits.")
+    ] = None
+    merchant_state: Annotated[
+        UsState | None, about("On card alone: the merchant's state or territory, where its country is US.")
+    ] = None
 
 
 class PreflightRequest(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
@@ -164,6 +184,12 @@ def transfer_rules(plain: Mapping[str, Any]) -> Iterable[Failure]:
     transfer = _object_at(plain, "transfer")
     yield from moment_failures("transfer.effectiveOn", transfer.get("effectiveOn"))
     yield from counterparty_failures("transfer.counterparty", _object_at(transfer, "counterparty"))
+    state, rail = transfer.get("merchantState"), transfer.get("rail")
+    if isinstance(state, str) and us_state(state) is None:
+        yield Failure("transfer.merchantState", RULE_OF_PATTERN[US_STATE], FieldCode.NOT_ONE_OF)
+    for name in _OF_CARDS if rail != Rail.CARD.value else ():
+        if transfer.get(name) is not None:
+            yield Failure(f"transfer.{name}", "must be left out on other rails than card", FieldCode.CONFLICTING)
 
 
 def _object_at(plain: Mapping[str, Any], name: str) -> Mapping[str, Any]:

@@ -81,7 +81,7 @@ _MANIFEST: Final = line_of(
         "programId": PROGRAM_ID,
         "createdAt": "2026-03-02T16:00:00.000Z",
         "asOf": {"at": "2026-03-02T15:59:58.120Z", "shard": 3, "offset": "1858904402821120001"},
-        "versions": {"features": ["features-v6"], "scores": ["trs-v1"], "policies": {"policy": "policy-v1"}},
+        "versions": {"features": ["features-v7"], "scores": ["trs-v1"], "policies": {"policy": "policy-v1"}},
         "tables": {"entities": ORDER["entities"]},
         "leftOut": {},
     },

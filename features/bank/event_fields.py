@@ -12,11 +12,13 @@ import msgspec
 from clearhold.features.bank.fields import (
     ACCOUNT,
     ACH_TYPE,
+    CATEGORY,
     CENTS,
     COUNTRY,
     CURRENCY,
     EFFECT_INSTANT,
     ENTITY_TYPE,
+    ENTRY_MODE,
     FLAG,
     INSTANT,
     NAME,
@@ -94,6 +96,8 @@ _IN_MERCHANT: Final = (
     EventField("id", TEXT, "The counterparty of a card transfer.", needed=TO_NAME_IT),
     EventField("name", NAME, "Its name."),
     EventField("country_code", COUNTRY, "Its country."),
+    EventField("state", TEXT, "Its state or territory where the country is US, of two letters; others are not read."),
+    EventField("category_code", CATEGORY, "Its category, of ISO 18245."),
 )
 
 TRANSFER_FIELDS: Final = (
@@ -138,6 +142,8 @@ TRANSFER_FIELDS: Final = (
         _TO_PARTY,
     ),
     EventField("merchant", OBJECT, "The other side.", _IN_MERCHANT, _on(_CARD)),
+    EventField("card_present", FLAG, "Whether the card was at the merchant.", rails=_on(_CARD)),
+    EventField("entry_mode", ENTRY_MODE, "How the card's number was entered, in the issuer's word.", rails=_on(_CARD)),
     EventField("card_id", TEXT, "The card; attempts are counted by it.", rails=_on(_CARD)),
     EventField("decision_reason", TEXT, "Why the card was approved or declined.", rails=_on(_CARD)),
     EventField("processor_reason", TEXT, "The same, in the processor's words.", rails=_on(_CARD)),

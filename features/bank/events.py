@@ -12,6 +12,7 @@ from typing import Annotated, Any, Final, NamedTuple
 import msgspec
 
 from clearhold.features.bank import fields
+from clearhold.features.bank.purchases import NOTHING_STATED, Purchase
 from clearhold.features.core.money import MAX_CENTS
 
 NOT_AN_OBJECT: Final = "the event's data is not an object"
@@ -60,6 +61,8 @@ class BankObject(msgspec.Struct, frozen=True, gc=False):
     receiver_bank_account_id: Text | None = None
     card_id: Text | None = None
     decision_reason: Text | None = None
+    entry_mode: Text | None = None
+    card_present: bool | None = None
     merchant: Any = None
     effective_on: str | None = None
     return_details: Any = None
@@ -133,6 +136,7 @@ class TransferSnapshot(msgspec.Struct, frozen=True, gc=False):
     card_id: str | None
     stated_usd_cents: int | None
     embedded: EmbeddedCounterparty | None = None
+    purchase: Purchase = NOTHING_STATED  # of a card transfer
 
 
 class EntitySnapshot(msgspec.Struct, frozen=True, gc=False):

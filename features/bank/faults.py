@@ -34,6 +34,7 @@ from clearhold.features.bank.fields import (
     ACH_TYPE,
     CURRENCY,
     EFFECT_AHEAD_US,
+    ENTRY_MODE,
     ROUTING,
     UPDATE_AHEAD_US,
     BankFieldKind,
@@ -72,7 +73,7 @@ _SENTENCES: Final = {
 }
 _CAMEL_CASE: Final = re.compile(rb'[A-Z][a-z]+":')
 """The ending of a name in camel case, the spelling of Clearhold's own API."""
-_READ_FURTHER: Final = (ACCOUNT, ACH_TYPE, CURRENCY, ROUTING)
+_READ_FURTHER: Final = (ACCOUNT, ACH_TYPE, CURRENCY, ENTRY_MODE, ROUTING)
 _FIELDS_OF_RAIL: Final = {rail: transfer_fields(rail) for rail in Rail}
 _CHECKED_WHEN_TYPED: Final = {
     rail: tuple(each for each in of_rail if each.kind in _READ_FURTHER or each.kind.ahead_us is not None or each.inside)
@@ -151,7 +152,7 @@ def reads_plainly(kind: BankEventType, data: BankObject, snapshot: TransferSnaps
             or not (data.beneficiary_account_number or data.originator_account_number)
         )
         and data.counterparty is data.wire is None
-        and (data.merchant is None or _merchant_read(snapshot))
+        and (data.merchant is None or _merchant_read(snapshot, data))
         and data.beneficiary_address is data.originator_address is None
         and data.return_details in _NO_RETURNS
         and not data.returned_at
@@ -167,10 +168,18 @@ def _both_read(stated: str | None, other: str | None, latest: int) -> bool:
     return instant(stated, latest) is not None and instant(other, latest) is not None
 
 
-def _merchant_read(snapshot: TransferSnapshot) -> bool:
-    """Whether all that is read of a card's merchant, beside the reason of the decision, is there and was read."""
+def _merchant_read(snapshot: TransferSnapshot, data: BankObject) -> bool:
+    """Whether all that is read of a card's merchant and purchase is there, or is not stated, and was read."""
     of_merchant = (snapshot.counterparty_id, snapshot.counterparty_name, snapshot.card_decision_reason)
-    return snapshot.rail == _CARD and None not in of_merchant and bool(snapshot.country)
+    stated, read = mapping(data.merchant), snapshot.purchase
+    return (
+        snapshot.rail == _CARD
+        and None not in of_merchant
+        and bool(snapshot.country)
+        and (read.category is not None or not stated.get("category_code"))
+        and (read.state is not None or not stated.get("state"))
+        and (read.entry_mode is not None or not data.entry_mode)
+    )
 
 
 def _bank_read(number: str | None) -> bool:

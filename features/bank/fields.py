@@ -10,6 +10,7 @@ from typing import Any, Final
 
 import msgspec
 
+from clearhold.features.bank.purchases import category_code, entry_mode
 from clearhold.features.bank.statuses import NOTICES_OF_CHANGE, return_code_of
 from clearhold.features.core.instants import DAY_US, MINUTE_US, parse_instant
 from clearhold.features.core.money import MAX_CENTS, UNREADABLE_CURRENCY, USD, parse_cents
@@ -248,6 +249,16 @@ RETURN_CODE: Final = BankFieldKind(
     "a return code from R01 to R85",
     lambda value: return_code_of(value) is not None or word(value) in NOTICES_OF_CHANGE,
     {"type": "string", "pattern": "^(R(0[1-9]|[1-7][0-9]|8[0-5])|C(0[1-9]|1[0-4]))$"},
+)
+CATEGORY: Final = BankFieldKind(
+    "a merchant category code of four digits",
+    lambda value: category_code(value) is not None,
+    {"type": "string", "pattern": "^[0-9]{4}$", "examples": ["5816"]},
+)
+ENTRY_MODE: Final = BankFieldKind(
+    "a word of at most 64 letters, digits, - and _",
+    lambda value: entry_mode(value) is not None,
+    {"type": "string", "examples": ["ecommerce", "contactless", "chip"]},
 )
 ACH_TYPE: Final = one_of(*(each.value for each in AchType))
 ENTITY_TYPE: Final = one_of(*(each.value for each in EntityType))

@@ -30,6 +30,7 @@ from clearhold.features.bank.fields import (
     text,
     word,
 )
+from clearhold.features.bank.purchases import NOTHING_STATED, Purchase, read_purchase
 from clearhold.features.bank.statuses import (
     REFUNDED_STATUS,
     RETURN_UNDONE_STATUSES,
@@ -116,6 +117,7 @@ def read_transfer(kind: EventKind, data: BankObject, *, event_at: int, appended_
         data.card_id or None if is_card else None,
         _stated_usd_cents(data) if is_foreign else None,
         None if is_card or rail is _BOOK or not data.counterparty else _embedded(data.counterparty, appended_at),
+        _purchase(data) if is_card else NOTHING_STATED,
     )
 
 
@@ -233,6 +235,13 @@ def country_of_counterparty(data: dict[str, Any]) -> str | None:
 def _card_reason(data: BankObject) -> str | None:
     reason = data.decision_reason or data.processor_reason
     return normalised_reason(reason) if reason else None
+
+
+def _purchase(data: BankObject) -> Purchase:
+    merchant = mapping(data.merchant)
+    return read_purchase(
+        merchant.get("category_code"), merchant.get("state"), data.entry_mode, present=data.card_present
+    )
 
 
 class DisputeOutcome(StrEnum):

@@ -30,6 +30,7 @@ from clearhold.features.catalogue.flows import (
     Rhythm,
     Standing,
 )
+from clearhold.features.catalogue.purchases import Purchases
 from clearhold.features.catalogue.shares import Shares
 from clearhold.features.catalogue.weeks import FundsOrigin, Weeks
 from clearhold.features.core.money import money_leaves
@@ -41,7 +42,7 @@ RARE_AT_MOST: Final = 3
 GROUPS: Final[tuple[type[Group], ...]] = (
     *(Facts, Identity, Activity, Relationship, ProgramFigures, Typologies, History, Amounts, Passing),
     *(Flow, Returns, AchEntries, Cards, Novelties, Standing, MeasuredInForce, Rhythm),
-    *(Weeks, FundsOrigin, Shares),
+    *(Weeks, FundsOrigin, Shares, Purchases),
 )
 """All groups, in the order of the vector."""
 
@@ -53,7 +54,7 @@ if TYPE_CHECKING:
 
     class _OfFlows(MeasuredInForce, Standing, Novelties, Cards, AchEntries, Returns, Flow, _OfAmounts, frozen=True): ...
 
-    class FeatureVector(Shares, FundsOrigin, Weeks, Rhythm, _OfFlows, frozen=True): ...
+    class FeatureVector(Purchases, Shares, FundsOrigin, Weeks, Rhythm, _OfFlows, frozen=True): ...
 
 else:
     # A Struct has one base with fields, so the fields of all groups are put together here.
@@ -67,8 +68,13 @@ else:
     )
 
 FEATURES: Final = tuple(feature for group in GROUPS for feature in features_of(group))
-RULE_FIELDS: Final = FEATURES[: FeatureVector.__struct_fields__.index("declared_rails")]
-"""The features that a bank may write rules on: the rule fields of the interface, which are the first of the vector."""
+RULE_FIELDS: Final = (
+    *FEATURES[: FeatureVector.__struct_fields__.index("declared_rails")],
+    *features_of(Purchases),
+)
+"""The features that a bank may write rules on: the rule fields of the interface, which are the first of the vector, and
+those of card purchases.
+"""
 
 NAME_OF: Final = {feature.column: feature.name for feature in FEATURES}
 

@@ -69,6 +69,7 @@ CARD_CLASSES: Final = frozenset(number for number, (rail, _) in enumerate(RAIL_C
 BOOK_CLASSES: Final = frozenset(number for number, (rail, _) in enumerate(RAIL_CLASSES) if rail == Rail.BOOK)
 ACH_CLASSES: Final = frozenset(number for number, (rail, _) in enumerate(RAIL_CLASSES) if rail == Rail.ACH)
 ORIGINATED_CLASS: Final = RAIL_CLASSES.index((Rail.ACH.value, Direction.OUTGOING.value))
+PURCHASE_CLASS: Final = RAIL_CLASSES.index((Rail.CARD.value, Direction.OUTGOING.value))
 ACH_DEBIT: Final = ACH_TYPES.index(AchType.DEBIT.value)
 ACH_CREDIT: Final = ACH_TYPES.index(AchType.CREDIT.value)
 

@@ -1,7 +1,7 @@
 """A transfer event applied to its program: the newest snapshot wins, the windows change, and the transfer is scored.
 
-A transfer is scored when first seen, and again when an event changes its amount, counterparty, entity, country or
-return. Its own time is the one of its first event. A change counts for other transfers from the
+A transfer is scored when first seen, and again when an event changes its amount, counterparty, entity, country,
+purchase or return. Its own time is the one of its first event. A change counts for other transfers from the
 event's time on.
 """
 
@@ -16,6 +16,7 @@ from clearhold.features.catalogue.vector import is_rare_pair
 from clearhold.features.core.log_entry import EntryPosition, EventFault, EventResult
 from clearhold.features.core.money import CARD_CLASSES, class_of
 from clearhold.features.core.vocabulary import Rail
+from clearhold.features.landing.card_use import replace_use, use_of
 from clearhold.features.landing.movement import (
     ENTER,
     LEAVE,
@@ -53,7 +54,7 @@ from clearhold.features.state.transfer_table import ReturnState
 # The fields that change a transfer's contribution to the windows; the fields that, beside its return, change its
 # score; and both.
 _MOVED_AS: Final = attrgetter("moved", "cents", "actor", "counterparty", "ach_type")
-_SCORED_ON: Final = attrgetter("cents", "amount", "currency", "actor", "counterparty", "country")
+_SCORED_ON: Final = attrgetter("cents", "amount", "currency", "actor", "counterparty", "country", "purchase")
 _COUNTED_ON: Final = attrgetter(
     "moved", "cents", "actor", "counterparty", "ach_type", "amount", "currency", "country", "card", "account"
 )
@@ -173,6 +174,7 @@ def _enter_windows(
     attempt = transfer.attempt()
     if attempt is not None:
         replace_attempt(program, None, attempt, known_at=None)
+        replace_use(program, None, use_of(transfer), known_at=None)
     state = first_return(snapshot, own_at=at, event_at=position.event_at)
     if state is not None:
         program.returned[row_index] = state
@@ -286,6 +288,10 @@ def _replace_contribution(before: StoredTransfer, after: StoredTransfer, *, know
     attempt, newer_attempt = before.attempt(), after.attempt()
     if attempt != newer_attempt:
         replace_attempt(program, attempt, newer_attempt, known_at=known_at)
+        is_changed = True
+    use, newer_use = use_of(before), use_of(after)
+    if use != newer_use:
+        replace_use(program, use, newer_use, known_at=known_at)
         is_changed = True
     return is_changed
 

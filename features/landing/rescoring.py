@@ -19,13 +19,15 @@ from clearhold.features.core.instants import format_instant
 from clearhold.features.core.log_entry import EntryPosition
 from clearhold.features.core.money import ACH_TYPES, ORIGINATED_CLASS, RAIL_CLASSES, class_of
 from clearhold.features.core.vocabulary import Direction, Rail
+from clearhold.features.landing.card_use import category_counted
 from clearhold.features.landing.stored_transfer import RenamedTransfer, StoredTransfer
 from clearhold.features.landing.subject_builder import build_subject
 from clearhold.features.landing.transfer_records import baseline_of
 from clearhold.features.measurement.assessment import Assessment, assess
 from clearhold.features.measurement.subject import OwnContribution
+from clearhold.features.state.counted import Counted
 from clearhold.features.state.program import ProgramState
-from clearhold.features.state.transfer_table import UNPRICED, Counted, ReturnState
+from clearhold.features.state.transfer_table import UNPRICED, ReturnState
 from clearhold.features.windows.edges import NOBODY
 from clearhold.features.windows.series import ALWAYS
 
@@ -73,6 +75,7 @@ def score_again(transfer: StoredTransfer) -> Assessment:
         card=transfer.card() if rail == _CARD else NOBODY,
         at=record.at,
         moved=record.moved,
+        purchase=program.purchases.all[record.purchase],
         own=_own_contribution(transfer),
     )
     declared = program.declared_at(record.at)
@@ -89,6 +92,8 @@ def _counted(transfer: StoredTransfer, returned: ReturnState | None, known_at: i
         ach_type=record.ach_type,
         moved=record.moved,
         card=NOBODY if attempt is None else attempt.card,
+        country=0 if attempt is None else record.country,
+        purchase=record.purchase,
         attempts=() if attempt is None else attempt.kinds,
         returned=returned,
     )
@@ -125,6 +130,7 @@ def _own_contribution(transfer: StoredTransfer) -> OwnContribution:
         kinds=then.kinds() if counted.moved else (),
         card=counted.card,
         attempts=counted.attempts,
+        category=category_counted(program, counted.purchase, record.class_id, moved=counted.moved),
         row=row_index,
     )
 

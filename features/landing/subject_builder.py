@@ -3,6 +3,7 @@
 from typing import Final
 
 from clearhold.features.bank.events import TransferSnapshot
+from clearhold.features.bank.purchases import NOTHING_STATED, Purchase
 from clearhold.features.core.money import money_leaves
 from clearhold.features.core.vocabulary import Rail
 from clearhold.features.landing.stored_transfer import StoredTransfer
@@ -124,6 +125,7 @@ def subject_of_snapshot(
         at=at,
         moved=has_moved(snapshot.status),
         paid=paid_account(counterparty, snapshot.counterparty_routing, snapshot.counterparty_last4),
+        purchase=snapshot.purchase,
     )
 
 
@@ -147,15 +149,14 @@ def build_subject(
     counterparty_named: bool | None = None,
     details: PartyDetails | None = None,
     paid: PartyDetails | None = None,
+    purchase: Purchase = NOTHING_STATED,
     own: OwnContribution = NO_CONTRIBUTION,
 ) -> Subject:
-    """The transfer to be measured at ``at``, in the order of the Struct's fields: one is built an event.
-
-    ``cents`` are US cents, ``card`` is the key of card attempts, ``moved`` is False for one. ``details`` are those on
-    file with those of a pre-flight, ``counterparty_named`` is for one not on file, ``paid`` the account, of several.
+    """The transfer to be measured at ``at``: ``cents`` are US cents, ``card`` is the key of card attempts, ``moved`` is
+    False for one, ``details`` are those on file with those of a pre-flight, ``counterparty_named`` is for one not on
+    file, ``paid`` the account, of several. By position, in the order of the Struct's fields: one is built an event.
     """
     is_named = counterparty is not None if counterparty_named is None else counterparty_named
-    leaves = money_leaves(rail, direction, ach_type)
     return Subject(
         rail,
         direction,
@@ -169,12 +170,13 @@ def build_subject(
         counterparty,
         is_named,
         _account_changed(program, counterparty, details, paid, at, own),
-        *_sides(actor, counterparty_node, leaves=leaves, is_named=is_named),
+        *_sides(actor, counterparty_node, leaves=money_leaves(rail, direction, ach_type), is_named=is_named),
         kinds_of(rail, direction, ach_type, cents) if moved else (),
         card,
         _account_of(counterparty, details),
         moved,
         rescreen_days(program, actor, at),
+        purchase,
         own,
     )
 

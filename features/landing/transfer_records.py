@@ -1,6 +1,6 @@
 """Builds ``TransferRecord``: from a first snapshot, and from a newer one over the stored record.
 
-Both builders write the fields by position, in the order of the Struct: naming all 27 costs three times as much,
+Both builders write the fields by position, in the order of the Struct: naming all 28 costs three times as much,
 and one record is built for each event.
 
 The US cents that a transfer counts with are as the bank states them, else at the rate of the policy in force. A rate
@@ -12,6 +12,7 @@ then the rate is again the one at the earlier delivery, which the transfer has.
 from msgspec.structs import replace
 
 from clearhold.features.bank.events import TransferSnapshot
+from clearhold.features.bank.purchases import NOTHING_STATED
 from clearhold.features.bank.statuses import UNMOVED_STATUSES
 from clearhold.features.catalogue.vector import FeatureVector
 from clearhold.features.core.log_entry import EntryPosition
@@ -65,6 +66,7 @@ def first_record(
         has_moved(snapshot.status),
         snapshot.amount_cents or 0,
         program.card_table.number(snapshot.card_id),
+        program.purchases.number(snapshot.purchase),
     )
 
 
@@ -109,6 +111,7 @@ def merged_record(
         stored.moved if snapshot.status is None else has_moved(snapshot.status),
         amount,
         stored.card if snapshot.card_id is None else program.card_table.number(snapshot.card_id),
+        _merged_purchase(program, stored, snapshot),
     )
 
 
@@ -156,6 +159,13 @@ def _merged_country(
     if counterparty is not None and counterparty.index != stored.counterparty:
         return program.strings.number(counterparty.country)
     return stored.country
+
+
+def _merged_purchase(program: ProgramState, stored: TransferRecord, snapshot: TransferSnapshot) -> int:
+    if snapshot.purchase is NOTHING_STATED:
+        return stored.purchase
+    former = program.purchases.all[stored.purchase]
+    return stored.purchase if snapshot.purchase == former else program.purchases.number(snapshot.purchase.over(former))
 
 
 def priced_at(

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import msgspec
 
+from clearhold.features.bank.purchases import NOTHING_STATED, Purchase, read_purchase
 from clearhold.features.core.entries.preflight import HARD_HIT, LimitHit, PreflightRecord, ProposedTransfer, Resolved
 from clearhold.features.core.money import USD, UsdRate, class_of
 from clearhold.features.core.principal import Simulated
@@ -59,8 +60,7 @@ def assess_proposed(
     program: ProgramState, transfer: ProposedTransfer, *, at: int, stale: bool = False
 ) -> PreflightAssessment:
     """Assess a proposed transfer as of ``at``; ``stale`` when the state lags behind the events delivered."""
-    counterparty = _counterparty_of(program, transfer)
-    proposed = transfer.counterparty
+    counterparty, proposed = _counterparty_of(program, transfer), transfer.counterparty
     country = country_of_transfer(None if proposed is None else proposed.country_code, counterparty)
     actor = _actor_of(program, transfer.entity_id)
     details, paid = _details_of(program, transfer, counterparty, at)
@@ -84,6 +84,7 @@ def assess_proposed(
         counterparty_named=transfer.counterparty_id is not None or proposed is not None,
         details=details,
         paid=paid,
+        purchase=_purchase_of(transfer),
     )
     baseline = program.baseline.measure(at, class_of(subject.rail, subject.direction))
     assessment = assess(
@@ -194,6 +195,14 @@ def _card_of(program: ProgramState, transfer: ProposedTransfer, actor: Actor | N
     if transfer.rail is not Rail.CARD or actor is None:
         return NOBODY
     return program.card_table.only_key(actor.index, account=program.accounts.known_number(transfer.entity_id))
+
+
+def _purchase_of(transfer: ProposedTransfer) -> Purchase:
+    if transfer.rail is not Rail.CARD:
+        return NOTHING_STATED
+    return read_purchase(
+        transfer.merchant_category, transfer.merchant_state, transfer.entry_mode, present=transfer.card_present
+    )
 
 
 def _counterparty_of(program: ProgramState, transfer: ProposedTransfer) -> KnownCounterparty | None:

@@ -18,6 +18,7 @@ from clearhold.features.measurement.activity import ach_entries, amounts_of, car
 from clearhold.features.measurement.actor_inputs import has_fraud_risk, identity_at
 from clearhold.features.measurement.flow import flow_of, follow, is_asked, is_regular, novelty_of
 from clearhold.features.measurement.origins import origins_of
+from clearhold.features.measurement.purchases import purchases_of
 from clearhold.features.measurement.rhythm import passing_of, rhythm_of
 from clearhold.features.measurement.shares import Graded, shares_of
 from clearhold.features.measurement.subject import Before, OwnContribution, Subject, before_of, surroundings_of
@@ -84,6 +85,7 @@ def measure(
         *astuple(weeks),
         *astuple(origins),
         *astuple(shares),
+        *astuple(purchases_of(subject, program, at)),
     )
     return FeatureVector(*values), chain.rows if chain is not None else (), way_back, reached
 

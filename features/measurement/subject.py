@@ -7,6 +7,7 @@ from typing import Final
 
 import msgspec
 
+from clearhold.features.bank.purchases import NOTHING_STATED, Purchase
 from clearhold.features.core.instants import DAY_US, DAYS_30, DAYS_90
 from clearhold.features.state.parties import Actor, KnownCounterparty
 from clearhold.features.state.program_series import ProgramSeries
@@ -36,6 +37,7 @@ class OwnContribution(msgspec.Struct, frozen=True, gc=False):
     kinds: tuple[SeriesKind, ...] = ()
     card: int = NOBODY
     attempts: tuple[SeriesKind, ...] = ()
+    category: str | None = None  # the merchant category that counted it
     row: int = NOBODY
 
 
@@ -66,6 +68,7 @@ class Subject(msgspec.Struct, frozen=True, gc=False):
     account: tuple[str | None, str | None] | None  # routing number and last four of the counterparty
     moved: bool  # False for an attempt, which counts itself in no window but those of card attempts
     rescreen_days: int | None  # the cadence of the actor's band; None when no duty to screen it was stated
+    purchase: Purchase = NOTHING_STATED  # of a card transfer
     own: OwnContribution = NO_CONTRIBUTION
 
 

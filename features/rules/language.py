@@ -127,7 +127,15 @@ RESERVED_IDS: Final = frozenset({"fields", "versions"})
 MAX_SHOWN_WORDS: Final = 20
 _BOUNDS: Final = 2
 _ID: Final = re.compile(r"[a-z0-9]+(?:[-_][a-z0-9]+)*", re.ASCII)
-_STATUS: Final = re.compile(r"[A-Z][A-Z0-9_]{0,63}", re.ASCII)
+_STATUS: Final = (
+    re.compile(r"[A-Z][A-Z0-9_]{0,63}", re.ASCII),
+    "must be the bank's word: at most 64 capital letters, digits and _, as in PENDING_RETURN",
+)
+_FORM_OF_COLUMN: Final = {
+    "merchant_category": (re.compile(r"[0-9]{4}", re.ASCII), "must be a merchant category code of four digits"),
+    "merchant_state": (re.compile(r"[A-Z]{2}", re.ASCII), "must be the two capital letters of a state of the US"),
+}
+"""The words of a field without a closed vocabulary; ``_STATUS`` of others."""
 
 
 def faults_of(rule: Rule) -> Iterator[WrittenFault]:
@@ -246,9 +254,8 @@ def _word_fault(path: str, feature: Feature, value: Any) -> WrittenFault | None:
         return WrittenFault(path, "must be a string", FieldCode.WRONG_TYPE)
     words = words_of(feature)
     if not words:
-        known = _STATUS.fullmatch(value)
-        sentence = "must be the bank's word: at most 64 capital letters, digits and _, as in PENDING_RETURN"
-        return None if known else WrittenFault(path, sentence, FieldCode.MALFORMED)
+        form, sentence = _FORM_OF_COLUMN.get(feature.column, _STATUS)
+        return None if form.fullmatch(value) else WrittenFault(path, sentence, FieldCode.MALFORMED)
     if (country_of(value) if names_countries(feature) else value) in words:
         return None
     listed = len(words) <= MAX_SHOWN_WORDS

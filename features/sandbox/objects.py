@@ -28,6 +28,21 @@ RETURN_WORDS: Final = {
     "R10": "Originator not known or not authorized",
     "R29": "Corporate customer advises not authorized",
 }
+ONLINE: Final = "5816"  # digital goods: games
+CATEGORY_OF_TRADE: Final = {
+    "Bakery": "5462",
+    "Books": "5942",
+    "Cycles": "5940",
+    "Dental": "8021",
+    "Grocery": "5411",
+    "Hardware": "5251",
+    "Market": "5499",
+    "Motors": "5533",
+    "Paper": "5943",
+    "Tools": "5251",
+}
+"""Merchant category codes of ISO 18245; a merchant of no such trade sells online."""
+
 _NOT_OF_CHECKS: Final = ("is_incoming", "is_on_us", "amount")
 
 
@@ -231,6 +246,8 @@ def _check(planned: PlannedTransfer, _times: dict[str, int]) -> dict[str, Any]:
 def _card(planned: PlannedTransfer, times: dict[str, int]) -> dict[str, Any]:
     declined = planned.ending is Ending.DECLINED
     short = planned.party.id.removeprefix("enti_")
+    words = planned.other.name.split()
+    category = next((CATEGORY_OF_TRADE[word] for word in words if word in CATEGORY_OF_TRADE), ONLINE)
     return {
         "card_id": f"card_{short}",
         "card_account_id": f"cacc_{short}",
@@ -243,12 +260,12 @@ def _card(planned: PlannedTransfer, times: dict[str, int]) -> dict[str, Any]:
         "category": "refund" if planned.incoming else "purchase",
         "network": "VISA",
         "network_risk_score": 80 if declined else 20,
-        "entry_mode": "ecommerce",
-        "card_present": False,
+        "entry_mode": "ecommerce" if category == ONLINE else "contactless",
+        "card_present": category != ONLINE,
         "merchant": {
             "id": planned.other.id.replace("cpty_", "mrch_"),
             "name": planned.other.name.upper(),
-            "category_code": "5816",
+            "category_code": category,
             "city": planned.other.city,
             "country_code": planned.other.country,
         },

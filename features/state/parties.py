@@ -44,6 +44,7 @@ class Actor(InMemory):
     zones: dict[int, EventTimes] | None = None
     series_by_kind: SeriesByKind | None = None
     probes: Edges | None = None  # returns that probe whether an account exists, by counterparty
+    categories: dict[str, AmountSeries] | None = None  # its card payments by merchant category, see ``coded_cents``
     profile: EntityProfile = UNKNOWN_PROFILE  # the newest
     earlier_profiles: tuple[EntityProfile, ...] = ()
 
@@ -102,7 +103,8 @@ class Actor(InMemory):
         known = () if self.profile is UNKNOWN_PROFILE else (*self.earlier_profiles, self.profile)
         profiles = [(profile.known_at, tuple(profile.order), profile.stated(), profile.own) for profile in known]
         probes = None if self.probes is None else self.probes.dump()
-        return (self.id, self.is_account, self.amounts.dump(), dump_times(self), profiles, probes)
+        categories = [(category, series.dump()) for category, series in (self.categories or {}).items()]
+        return (self.id, self.is_account, self.amounts.dump(), dump_times(self), profiles, probes, categories)
 
     @classmethod
     def loaded(cls, dumped: Any, index: int) -> "Actor":
@@ -117,6 +119,8 @@ class Actor(InMemory):
             actor.earlier_profiles = tuple(earlier)
         if dumped[5] is not None:
             probes_of(actor).load(dumped[5])
+        for category, series in dumped[6]:
+            payments_of(actor, shared(category)).load(series)
         return actor
 
 
@@ -289,6 +293,18 @@ def probes_of(actor: Actor) -> Edges:
     if actor.probes is None:
         actor.probes = Edges()
     return actor.probes
+
+
+def payments_of(actor: Actor, category: str) -> AmountSeries:
+    """The actor's card payments of one merchant category."""
+    if actor.categories is None:
+        actor.categories = {}
+    return actor.categories.setdefault(category, AmountSeries())
+
+
+def coded_cents(cents: int | None) -> int:
+    """An amount in a series that keeps amounts that are not known apart from zero: one more than it, 0 for None."""
+    return 0 if cents is None else cents + 1
 
 
 def dump_times(party: Actor | KnownCounterparty) -> tuple[Any, ...] | None:

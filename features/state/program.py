@@ -20,6 +20,7 @@ from clearhold.features.state.agent_book import AgentBook
 from clearhold.features.state.alert_book import AlertBook
 from clearhold.features.state.clearings import Clearings
 from clearhold.features.state.closing_evidence import ClosingEvidence, RuleMatches
+from clearhold.features.state.counted import Counted, counted_of
 from clearhold.features.state.counterparty_book import CounterpartyBook
 from clearhold.features.state.day_tallies import DayTallies
 from clearhold.features.state.kri_facts import KriFacts, KriHistory, KriMemory
@@ -28,9 +29,10 @@ from clearhold.features.state.open_preflights import OpenPreflights
 from clearhold.features.state.parties import NO_ACTOR, Actor, KnownCounterparty
 from clearhold.features.state.party_details import SnapshotOrder
 from clearhold.features.state.program_series import Arrivals, CountedLines, Declared, ProgramSeries
+from clearhold.features.state.purchases import CategoryUsual, PurchaseTable
 from clearhold.features.state.read_transfers import ReadTransfers
 from clearhold.features.state.score_memory import ScoreMemory
-from clearhold.features.state.transfer_table import Counted, ReturnState, TransferTable, counted_of, return_of
+from clearhold.features.state.transfer_table import ReturnState, TransferTable, return_of
 from clearhold.features.windows.acquaintances import Acquaintances
 from clearhold.features.windows.amount_series import AmountSeries
 from clearhold.features.windows.baseline import Baseline
@@ -45,10 +47,11 @@ AGENTS_SLUG: Final = "agents"
 UNDECLARED: Final = Declared(monthly_volume_cents=None, rails="", countries="")
 _PARTS: Final = (
     *("program", "baseline", "originated", "unauthorized", "graph", "acquaintances", "series", "cards"),
-    *("attempts", "card_table", "events", "transfers", "strings", "kri_windows", "returned", "rates"),
-    *("refunds_ahead", "counted", "accounts", "kri_facts", "preflights", "scores", "clearings", "alerts", "actions"),
-    *("policies", "scorecards", "autonomy", "closing_evidence", "rule_matches", "caps", "kri_memory"),
-    *("kri_history", "counted_lines", "day_tallies", "prevalence", "agents", "actors", "counterparties", "lookups"),
+    *("attempts", "card_table", "purchases", "categories", "events", "transfers", "strings", "kri_windows"),
+    *("returned", "rates", "refunds_ahead", "counted", "accounts", "kri_facts", "preflights", "scores"),
+    *("clearings", "alerts", "actions", "policies", "scorecards", "autonomy", "closing_evidence", "rule_matches"),
+    *("caps", "kri_memory", "kri_history", "counted_lines", "day_tallies", "prevalence", "agents", "actors"),
+    *("counterparties", "lookups"),
 )
 """The parts of a dump, in the order in which they are loaded."""
 
@@ -75,7 +78,8 @@ class ProgramState:
         self.series_by_kind = SeriesByKind()
         self.cards: dict[int, SeriesByKind] = {}  # by ``card_key``
         self.card_table = CardTable()
-        self.attempts: dict[int, Edges] = {}  # card transfers by card, for evidence
+        self.purchases, self.categories = PurchaseTable(), CategoryUsual()
+        self.attempts: dict[int, Edges] = {}  # card transfers by card
         self.returned: dict[int, ReturnState] = {}
         self.rates: dict[int, UsdRate] = {}  # of the transfers that count at a rate
         self.refunds_ahead: dict[int, int] = {}  # creation times of card refunds, where after their arrival
@@ -218,6 +222,10 @@ class ProgramState:
             self.acquaintances,
             self.series_by_kind,
             self.cards,
+            self.attempts,
+            self.purchases,
+            self.categories,
+            self.strings,
             self.transfers,
             self.counted,
             self.counterparties,

@@ -14,16 +14,21 @@ Arrivals    A vector is a function of the facts applied before it. While every f
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
+from clearhold.features.bank.purchases import Purchase
 from clearhold.features.catalogue.thresholds import Lines
 from clearhold.features.core.in_memory import InMemory
 from clearhold.features.core.instants import DAYS_7
 from clearhold.features.core.money import ACH_TYPES, RAIL_CLASSES
 from clearhold.features.policy.in_force import PolicyBook
+from clearhold.features.state.counted import Counted
 from clearhold.features.state.counterparty_book import CounterpartyBook
-from clearhold.features.state.transfer_table import Counted, TransferTable
+from clearhold.features.state.purchases import CategoryUsual, PurchaseTable
+from clearhold.features.state.transfer_table import TransferTable
 from clearhold.features.windows.acquaintances import Acquaintances
 from clearhold.features.windows.amount_series import AmountSeries
+from clearhold.features.windows.edges import Edges
 from clearhold.features.windows.graph import Graph
+from clearhold.features.windows.id_index import StringTable
 from clearhold.features.windows.prevalence import Prevalence
 from clearhold.features.windows.series import ALWAYS, EventTimes
 from clearhold.features.windows.series_kinds import SeriesByKind, SeriesKind, kinds_of
@@ -47,6 +52,10 @@ class ProgramSeries(InMemory):
     acquaintances: Acquaintances
     series_by_kind: SeriesByKind
     cards: dict[int, SeriesByKind]
+    attempts: dict[int, Edges]
+    purchases: PurchaseTable
+    categories: CategoryUsual
+    strings: StringTable
     transfers: TransferTable
     counted: dict[int, tuple[Counted, ...]]
     counterparties: CounterpartyBook
@@ -70,6 +79,17 @@ class ProgramSeries(InMemory):
             counted = next(each for each in reversed(history) if each.known_at <= as_of)
             actor, counterparty = counted.actor, counted.counterparty
         return self.merged.get(actor, actor), counterparty
+
+    def purchase_of(self, row: int, as_of: int) -> tuple[Purchase, str | None, int]:
+        """The purchase, the country and the counterparty of a card transfer as known at an instant."""
+        history = self.counted.get(row)
+        if history is None:
+            brief = self.transfers.glance(row)
+            number, country, counterparty = self.transfers.purchase(row), brief.country, brief.counterparty
+        else:
+            counted = next(each for each in reversed(history) if each.known_at <= as_of)
+            number, country, counterparty = counted.purchase, counted.country, counted.counterparty
+        return self.purchases.all[number], self.strings.text(country), counterparty
 
     def received_cents(self, row: int, actor: int, as_of: int) -> int:
         """A transfer's amount when that actor received it, cards apart, as known at an instant; else 0."""

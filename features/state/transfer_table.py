@@ -15,7 +15,6 @@ from clearhold.features.core.in_memory import shared
 from clearhold.features.core.instants import DAY_US, HOUR_US, HOURS_24
 from clearhold.features.windows.id_index import IdIndex, key_of
 from clearhold.features.windows.narrow_table import NarrowTable, Numbers
-from clearhold.features.windows.series_kinds import SeriesKind
 
 NO_INSTANT: Final = -(2**63)
 UNMEASURED: Final = -1
@@ -32,7 +31,8 @@ _AT_A_GLANCE: Final = 5  # the columns so far
 ACTOR: Final = 5
 RAW_OFFSET: Final = 6  # of the entry that delivered the newest snapshot
 _IN_PLACES: Final = 7  # the columns so far
-_WIDTH: Final = 20
+_PURCHASE: Final = 20
+_WIDTH: Final = 21
 WRITES_KEPT: Final = 64
 Places = Numbers  # several transfers by column: ``CENTS`` to ``RAW_OFFSET``
 NO_PLACES: Final[Places] = np.zeros((_IN_PLACES, 0), np.int64)
@@ -74,6 +74,7 @@ class TransferRecord(msgspec.Struct, frozen=True, gc=False):
     moved: bool  # counts toward sums, baselines and first times
     amount: int  # in the transfer's own currency
     card: int  # in the program's table of cards, -1 when the bank names none
+    purchase: int  # in the program's table of purchases, 0 when the bank states nothing of one
 
 
 class TransferBrief(msgspec.Struct, frozen=True, gc=False):
@@ -114,26 +115,6 @@ class ReturnState(NamedTuple):
 def return_of(dumped: Any) -> ReturnState:
     code, *others = dumped
     return ReturnState(shared(code), *others)
-
-
-class Counted(NamedTuple):
-    """The contribution of a transfer to the windows from ``known_at`` on; stored for transfers that changed later."""
-
-    known_at: int
-    cents: int | None
-    actor: int
-    counterparty: int
-    ach_type: int
-    moved: bool
-    card: int  # the card that the attempt is counted for
-    attempts: tuple[SeriesKind, ...]
-    returned: ReturnState | None
-
-
-def counted_of(dumped: Any) -> Counted:
-    *fields, attempts, state = dumped
-    kinds = tuple(SeriesKind(kind) for kind in attempts)
-    return Counted._make((*fields, kinds, None if state is None else return_of(state)))
 
 
 class MovedColumns(NamedTuple):
@@ -212,14 +193,14 @@ class TransferTable:
         self._rows.put(key_of(transfer_id), row)
 
     def read(self, row: int) -> TransferRecord:
-        cents, at, kind, counterparty, score, actor, raw_offset, *others = self._records.read(row)
-        updated_after, event_after, scored_after, scored_before, day, *of_score, confidence, more_cents, card = others
+        cents, at, kind, counterparty, score, actor, raw_offset, *rest = self._records.read(row)
+        updated_after, event_after, scored_after, scored_before, day, *of_score, confidence, more, card, purchase = rest
         *words, moved = self._kinds[kind]
         updated_at = at + updated_after
         effective_at = self._instants[row] if day == _NO_DAY_AT_ALL else _effective_at(day, at)
         instants = (updated_at, updated_at + event_after, at + scored_after)
         offsets = (raw_offset - scored_before, raw_offset)
-        ends = (score, confidence, moved, cents + more_cents, card)
+        ends = (score, confidence, moved, cents + more, card, purchase)
         sides = (effective_at, actor, counterparty)
         fields: tuple[Any, ...] = (cents, at, *instants, *offsets, *sides, *of_score, *words, *ends)
         return TransferRecord(*fields)
@@ -253,6 +234,9 @@ class TransferTable:
 
     def at(self, row: int) -> int:
         return self._records.number(row, AT)
+
+    def purchase(self, row: int) -> int:
+        return self._records.number(row, _PURCHASE)
 
     def moved_in_a_day(self, now: int) -> MovedColumns:
         """The transfers of 24 hours that moved money, read in blocks of landings: none is later than its landing."""
@@ -311,6 +295,7 @@ class TransferTable:
             record.confidence_permille,
             record.amount - cents,
             record.card,
+            record.purchase,
         )
 
     def _kind_of(self, record: TransferRecord) -> int:

@@ -180,12 +180,12 @@ class Baseline:
         insort(self._revised, (known_at, at, -1, bucket, class_id))
         self._memo = None
 
-    def measure(self, at: int, class_id: int) -> BaselineValues:
-        """The window that ends at ``at``, as known then."""
+    def measure(self, at: int, class_id: int, *, but: int | None = None) -> BaselineValues:
+        """The window that ends at ``at``, as known then; ``but`` is an amount of the class in it that is left out."""
         times = self.amounts.instants()
         first = bisect_right(times, at - WINDOW_US)
         last = len(times) if not times or times[-1] <= at else bisect_right(times, at)
-        if self.amounts.revised_at <= at:
+        if self.amounts.revised_at <= at and but is None:
             if first == self._first and last == len(times):
                 return self._read(class_id, {}, {})
             key = (first, last, len(times), class_id)
@@ -193,6 +193,10 @@ class Baseline:
                 self._memo = (key, self._read(class_id, *self._difference(first, last, class_id)))
             return self._memo[1]
         of_class, of_all = self._difference(first, last, class_id)
+        if but is not None:
+            bucket = bucket_of(but)
+            for counts in (of_class, of_all):
+                counts[bucket] = counts.get(bucket, 0) - 1
         for known_at, fact_at, change, bucket, fact_class in reversed(self._revised):
             if known_at <= at:
                 break

@@ -7,7 +7,7 @@ from tests.oracle.facts import Decline, Key, Party, Program
 from tests.oracle.learning import account_of, details_differ, first_node, on_file, stranger_of
 from tests.oracle.oracle import Fields, features_of
 from tests.oracle.programs import baseline_of
-from tests.oracle.reading import counted
+from tests.oracle.reading import Purchase, counted
 from tests.oracle.view import Other, Subject, attempts_before
 
 
@@ -43,6 +43,9 @@ def ask(program: Program, proposed: ProposedTransfer, at: int) -> Asked:
         moved=True,
         decline=Decline(declined=False, reason=None),
         baseline=baseline_of(moved, rail, direction, at),
+        purchase=Purchase(
+            proposed.merchant_category, proposed.merchant_state, proposed.entry_mode, proposed.card_present
+        ),
     )
     return Asked(features_of(program, subject, attempts), card_unknown=len(cards) > 1)
 

@@ -6,7 +6,7 @@ from typing import Any, Final
 from tests.oracle.oracle import Expected
 from tests.oracle.view import AtMost
 
-QUANTILES: Final = frozenset({"program.medianCents", "program.p95Cents"})
+QUANTILES: Final = frozenset({"program.medianCents", "program.p95Cents", "program.categoryMedianCents90d"})
 WITHIN: Final = 200  # one part in so many: quantiles are within half a percent
 
 

@@ -7,7 +7,7 @@ by the log and counts from the log entry on, for all times: so ``Program.same`` 
 from dataclasses import dataclass, field
 from typing import Any, Final, Generic, NamedTuple, TypeVar
 
-from tests.oracle.reading import Return, Said
+from tests.oracle.reading import Purchase, Return, Said
 
 V = TypeVar("V")
 
@@ -69,6 +69,8 @@ class Known:
     moved: Timeline[bool]
     decline: Timeline[Decline]
     returned: Timeline[Return | None]
+    purchase: Timeline[Purchase]
+    place: Timeline[str | None]
     country: str | None
     returned_at: int | None
     changed_at: int = ALWAYS

@@ -1,8 +1,10 @@
 """How a transfer's events become its facts: the first sight, newer snapshots, and what is kept of older ones."""
 
+from typing import Any
+
 from tests.oracle.facts import Decline, Key, Known, Program, Timeline, Version
 from tests.oracle.learning import node_of, party_of, pay_account
-from tests.oracle.reading import Return, Said
+from tests.oracle.reading import Purchase, Return, Said
 from tests.oracle.status_order import RETURN_UNDONE, UNMOVED, life_of, place
 
 
@@ -86,6 +88,7 @@ def _first_sight(program: Program, said: Said, event_at: int, appended_at: int) 
     _meet(program, said)
     party = party_of(program, said, own)
     nothing: Return | None = None
+    country = _country(said, program.parties[party].country if party is not None else None)
     known = Known(
         said,
         own,
@@ -98,7 +101,9 @@ def _first_sight(program: Program, said: Said, event_at: int, appended_at: int) 
         moved=Timeline(has_moved(said.status)),
         decline=Timeline(decline_of(said)),
         returned=Timeline(nothing),
-        country=_country(said, program.parties[party].country if party is not None else None),
+        purchase=Timeline(said.purchase),
+        place=Timeline(country),
+        country=country,
         returned_at=said.returned_at,
     )
     if said.returned is not None:
@@ -106,11 +111,19 @@ def _first_sight(program: Program, said: Said, event_at: int, appended_at: int) 
     return known
 
 
+def _kept(said: Any, before: Any) -> Any:
+    return before if said is None else said
+
+
 def _revise(program: Program, known: Known, said: Said, event_at: int) -> bool:
     """Take over a newer snapshot; True when it changed what a transfer is scored again for."""
     before = known.said
     is_about_return = "DISHONORED" in (said.status or "") or said.status == "RETURN_CONTESTED"
-    said = said._replace(card_reason=said.card_reason or before.card_reason, status=said.status or before.status)
+    said = said._replace(
+        card_reason=said.card_reason or before.card_reason,
+        status=said.status or before.status,
+        purchase=Purchase(*(_kept(*both) for both in zip(said.purchase, before.purchase, strict=True))),
+    )
     _meet(program, said)
     actor, party, country = known.actor.last, known.party.last, _country(said, known.country)
     if said.entity_id is not None or actor is None:
@@ -127,6 +140,7 @@ def _revise(program: Program, known: Known, said: Said, event_at: int) -> bool:
         or program.same(actor) != program.same(known.actor.last)
         or (party, country) != (known.party.last, known.country)
         or (returned, returned_at) != (known.returned.last, known.returned_at)
+        or said.purchase != before.purchase
     )
     status = (has_moved(said.status), decline_of(said), card_of(said))
     if is_news or status != (known.moved.last, known.decline.last, known.card.last):
@@ -139,6 +153,8 @@ def _revise(program: Program, known: Known, said: Said, event_at: int) -> bool:
         known.node.say(at, node_of(program, party))
     known.party.say(at, party)
     known.card.say(at, status[2])
+    known.purchase.say(at, said.purchase)
+    known.place.say(at, country)
     known.moved.say(at, status[0])
     known.decline.say(at, status[1])
     known.returned.say(max(known.own, at), returned)

@@ -21,6 +21,7 @@ from tests.oracle.origins import origin_fields
 from tests.oracle.pairs import pair_fields, take_note, week_fields
 from tests.oracle.policies import learn_approval, learn_policy, learn_request, policy_fields, thresholds_at
 from tests.oracle.programs import baseline_of, program_fields
+from tests.oracle.purchases import purchase_fields
 from tests.oracle.reading import instant, is_transfer, read_said
 from tests.oracle.relations import relation_fields
 from tests.oracle.rhythm import rhythm_fields
@@ -141,5 +142,6 @@ def features_of(program: Program, subject: Subject, attempts: list[Other]) -> Fi
         **rhythm_fields(program, subject, own, edges),
         **week_fields(program, subject, others),
         **origin_fields(program, subject, own, edges, others),
+        **purchase_fields(subject, attempts),
     }
     return fields | share_fields(program, subject, fields)

@@ -141,6 +141,19 @@ def tried_cards(chance: Random, accounts: Names, parties: Names) -> list[Plan]:
     ]
 
 
+def shopping(chance: Random, accounts: Names, parties: Names) -> list[Plan]:
+    """Purchases on the same cards, over hours or months."""
+    account, gaps = chance.choice(accounts), chance.choice(((MINUTE_US, HOUR_US), (6 * HOUR_US, DAY_US, 10 * DAY_US)))
+    return [
+        Plan(
+            chance.choice(gaps),
+            *("card", "outgoing", None, chance.choice((900, 2_100, 2_200, 8_000)), account, parties[0]),
+            chance.choice(("DECLINED", "SETTLED", "SETTLED", "PENDING")),
+        )
+        for _ in range(chance.randint(8, 40))
+    ]
+
+
 def tiny_entries(chance: Random, accounts: Names, parties: Names) -> list[Plan]:
     """Test credits and debits under a dollar, and what follows them."""
     account = chance.choice(accounts)
@@ -182,5 +195,5 @@ def wages(chance: Random, accounts: Names, parties: Names) -> list[Plan]:
 
 SCENES: Final[tuple[Scene, ...]] = (
     *(passing, passing, splitting, habit, habit, crowd, crowd, chain, chain, scatter, returned_debits, returned_debits),
-    *(tried_cards, tried_cards, tiny_entries, busy_days, busy_days, wages, wages),
+    *(tried_cards, tried_cards, shopping, shopping, tiny_entries, busy_days, busy_days, wages, wages),
 )

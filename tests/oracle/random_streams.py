@@ -63,6 +63,9 @@ STATUSES: Final = {
     "check": ("issued", "settled", "settled", "deposited", "pending_first_return", "stopped", "rejected"),
     "card": ("PENDING", "PENDING", "SETTLED", "DECLINED", "VOIDED", "EXPIRED"),
 }
+MORE_KINDS: Final = {"ach": (*(("return",) * 3), *(("dishonour",) * 2)), "card": ("purchase",) * 3}
+PLACES: Final = ("US", "US", "US", "USA", "MX", "ZZ", None)
+CATEGORIES: Final = ("5816", "5816", "5816", "5411", "5411", "4511", "581", None)
 CODES: Final = ("R01", "R02", "R03", "R04", "R05", "R07", "R10", "R10", "R11", "R16", "R20", "R23", "R29", "R51")
 REASONS: Final = ("INSUFFICIENT_FUNDS", "INCORRECT_PIN", "suspected_fraud", "FRAUD_ADVICE", "no such word", None)
 CARDS: Final = {"bacc_1": ("card_1", "card_2", "card_3"), "bacc_2": ("card_4",), "bacc_3": ("card_5",), "bacc_4": ()}
@@ -143,7 +146,7 @@ class Teller:
         if rail == "intl_wire":
             data |= money(chance, plan.cents)
         if rail == "card":
-            data |= self._card(plan.account, data["status"])
+            data |= self._card(plan.account, data["status"]) | self._bought(f"mrch_{chance.randint(0, 4)}")
         if rail not in ("book", "card") and chance.random() < 0.15:
             data["counterparty_id"] = None
         event_at = min(own + SECOND_US, self.now) if chance.random() < 0.6 else self.now
@@ -164,7 +167,8 @@ class Teller:
             self.now = max(self.now, own)
             data = self._built(plan, own)
             if plan.rail == "card":
-                data |= self._card(plan.account, plan.status) | {"card_id": self.chance.choice(("card_1", "card_4"))}
+                data |= self._card(plan.account, plan.status) | self._bought(f"mrch_{self.chance.randint(0, 4)}")
+                data["card_id"] = self.chance.choice(("card_1", "card_1", "card_4"))
             data |= {"status": plan.status, "updated_at": bank.rfc3339(own)}
             if plan.code is not None:
                 data["return_details"] = [bank.a_return(plan.code, own)]
@@ -200,6 +204,16 @@ class Teller:
             data["bank_account_id"] = None
         return data
 
+    def _bought(self, merchant: str) -> Data:
+        """What the bank says of a purchase: more or less of it, and not all of it to be used."""
+        choice = self.chance.choice
+        place = {"country_code": choice(PLACES), "state": choice(("TX", "TX", "or", "ON", None))}
+        return {
+            "merchant": {"id": merchant, "name": "Shop", "category_code": choice(CATEGORIES)} | place,
+            "card_present": choice((True, True, True, False, False, None)),
+            "entry_mode": choice(("ecommerce", "Key-entered", "CHIP", None)),
+        }
+
     def again(self) -> None:
         """A newer snapshot of a transfer, or an older one that comes late, or one that says when it was told before."""
         chance = self.chance
@@ -218,17 +232,18 @@ class Teller:
     def _change(self, kind: str, before: Data) -> Data:
         rail, direction = way_of(kind)
         kinds = ["status", "status", "amount", "party", "refused", "nothing"]
-        what = self.chance.choice([*kinds, *(("return",) * 3 + ("dishonour",) * 2 if rail == "ach" else ())])
+        what = self.chance.choice([*kinds, *MORE_KINDS.get(rail, ())])
         if what == "status":
             return {"status": before["status"] if direction == "incoming" else self.chance.choice(STATUSES[rail])}
-        if what == "refused" and (rail, direction) == ("card", "incoming"):
-            return {}  # a refund is a transfer of its own, which nothing undoes
         if what == "refused":
+            if (rail, direction) == ("card", "incoming"):
+                return {}  # a refund is a transfer of its own, which nothing undoes
             return {"status": {"ach": "CANCELED", "card": "VOIDED", "book": "CANCELED"}.get(rail, "rejected")}
         if what == "amount":
             return self._corrected(rail, before)
-        if what == "party" and rail not in ("book", "card"):
-            return {"counterparty_id": self.chance.choice(PARTIES)}
+        if what == "purchase" or (what == "party" and rail not in ("book", "card")):
+            party = {"counterparty_id": self.chance.choice(PARTIES)}
+            return party if what == "party" else self._bought(before["merchant"]["id"])
         return self._returned(before, what) if what in {"return", "dishonour"} else {}
 
     def _corrected(self, rail: str, before: Data) -> Data:

@@ -18,6 +18,7 @@ INVISIBLE_MARKS: Final = "\ufe0f"
 LOOK_ALIKES: Final = {"\u0410": "A", "\u0435": "e"}  # those of the streams
 INTERBANK: Final = range(61, 78)
 DISHONOUR: Final = range(61, 71)
+STATES: Final = {"TX", "OR", "PR"}  # those of the streams
 
 Data = dict[str, Any]
 
@@ -27,6 +28,15 @@ class Return(NamedTuple):
 
     code: str
     undone: bool
+
+
+class Purchase(NamedTuple):
+    """What the bank says of a card's purchase; None where it says nothing that can be used."""
+
+    category: str | None = None
+    state: str | None = None
+    entry_mode: str | None = None
+    present: bool | None = None
 
 
 class Said(NamedTuple):
@@ -59,6 +69,7 @@ class Said(NamedTuple):
     returned: Return | None
     returned_at: int | None
     card_reason: str | None
+    purchase: Purchase
 
 
 def instant(text: str) -> int:
@@ -124,6 +135,19 @@ def read_said(kind: str, data: Data, event_at: int) -> Said:
         card_reason=normal_reason(data.get("decision_reason") or data.get("processor_reason"))
         if rail == "card"
         else None,
+        purchase=_purchase(data) if rail == "card" else Purchase(),
+    )
+
+
+def _purchase(data: Data) -> Purchase:
+    merchant = data.get("merchant") or {}
+    category, mode = str(merchant.get("category_code") or ""), str(data.get("entry_mode") or "")
+    state = str(merchant.get("state") or "").upper()
+    return Purchase(
+        category if len(category) == len("5816") and category.isdigit() else None,
+        state if state in STATES else None,
+        "_".join(mode.upper().replace("-", " ").split()) if mode[:1].isalpha() else None,
+        next((word for word in (True, False) if word is data.get("card_present")), None),
     )
 
 
@@ -182,7 +206,7 @@ def _other_side(rail: str, data: Data, *, outgoing: bool) -> Data:
         return {"id": data.get("receiver_bank_account_id")}
     if rail == "card":
         merchant = data.get("merchant") or {}
-        return {"id": merchant.get("id"), "name": merchant.get("name")}
+        return {"id": merchant.get("id"), "name": merchant.get("name"), "country": merchant.get("country_code")}
     side: Data = {"id": data.get("counterparty_id")}
     if rail == "ach":
         side["name"] = data.get("receiver_name" if outgoing else "company_name")

@@ -11,7 +11,9 @@ from clearhold.features.core.instants import DAY_US, HOUR_US
 from clearhold.features.core.log_entry import LogEntry
 from clearhold.features.core.vocabulary import AchType, Direction, Rail
 from tests.oracle.asking import ask
+from tests.oracle.cards import OF_CARD as OF_ATTEMPTS
 from tests.oracle.oracle import Oracle
+from tests.oracle.purchases import OF_CARD
 from tests.oracle.random_amounts import CENTS
 from tests.oracle.random_parties import ACCOUNTS, OWNERS
 from tests.oracle.random_streams import PARTIES, streams
@@ -45,7 +47,9 @@ def landing_of(proposed: ProposedTransfer, card_id: str | None, at: int) -> tupl
     if rail is Rail.BOOK:
         data |= {"sender_bank_account_id": proposed.entity_id, "receiver_bank_account_id": proposed.counterparty_id}
     if rail is Rail.CARD:
-        data |= {"card_id": card_id, "entity_id": None, "merchant": {"id": proposed.counterparty_id}}
+        data |= {"card_id": card_id, "entity_id": None, "card_present": proposed.card_present}
+        words = {"category_code": proposed.merchant_category, "state": proposed.merchant_state}
+        data |= {"entry_mode": proposed.entry_mode, "merchant": {"id": proposed.counterparty_id} | words}
     return f"{bank.RESOURCES[rail.value, direction.value]}.{'approved' if rail is Rail.CARD else 'completed'}", data
 
 
@@ -61,6 +65,10 @@ def questions(draw: st.DrawFn) -> ProposedTransfer:
         amount_cents=str(draw(st.sampled_from(CENTS))),
         entity_id=draw(st.sampled_from(ACCOUNTS)),
         counterparty_id=draw(st.sampled_from(PARTIES)),
+        card_present=draw(st.sampled_from((True, False, None))),
+        entry_mode=draw(st.sampled_from(("ECOMMERCE", None))),
+        merchant_category=draw(st.sampled_from(("5816", None))),
+        merchant_state=draw(st.sampled_from(("TX", "OR", None))),
     )
 
 
@@ -96,7 +104,7 @@ def test_given_any_history_when_a_transfer_is_asked_about_and_lands_then_both_an
     landed = oracle.apply(bank.a_bank_entry(kind, data, event_id="evnt_landed", created_at=at, appended_at=told_at))
 
     assert landed is not None
-    skipped = {*OWN, *(("card.declines1h", "card.smallAuthorizations1h") if asked.card_unknown else ())}
+    skipped = {*OWN, *((*OF_ATTEMPTS, *OF_CARD) if asked.card_unknown else ())}
     for name, value in landed.features.items():
         assert name in skipped or asked.features[name] == value, name
 

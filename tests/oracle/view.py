@@ -5,6 +5,7 @@ from typing import Final, NamedTuple
 from clearhold.features.bank.statuses import UNAUTHORIZED_RETURN_CODES
 from tests.oracle.facts import Baseline, Decline, Key, Known, Party, Program
 from tests.oracle.flow import Flow, flow_of
+from tests.oracle.reading import Purchase
 
 NEWEST: Final = 64
 
@@ -30,6 +31,8 @@ class Other(NamedTuple):
     decline: Decline
     code: str | None
     returned_at: int
+    purchase: Purchase = Purchase()
+    country: str | None = None
 
     @property
     def flow(self) -> Flow:
@@ -69,6 +72,7 @@ class Subject(NamedTuple):
     moved: bool
     decline: Decline
     baseline: Baseline
+    purchase: Purchase = Purchase()
 
     @property
     def flow(self) -> Flow:
@@ -103,6 +107,8 @@ def _seen(program: Program, known: Known, at: int) -> Other:
         decline=known.decline.at(at)[1],
         code=returned.code if returned is not None and not returned.undone else None,
         returned_at=returned_at,
+        purchase=known.purchase.at(at)[1],
+        country=known.place.at(at)[1],
     )
 
 
@@ -126,6 +132,7 @@ def subject_of(program: Program, known: Known, baseline: Baseline) -> Subject:
         moved=known.moved.last,
         decline=known.decline.last,
         baseline=baseline,
+        purchase=said.purchase,
     )
 
 

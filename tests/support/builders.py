@@ -176,6 +176,17 @@ _QUIET: Final[dict[str, Any]] = {
     "first_chain_permille": None,
     "first_middles_permille": None,
     "rarest_permille": 1_000,
+    "card_present": None,
+    "entry_mode": None,
+    "merchant_category": None,
+    "merchant_state": None,
+    "entity_category_count_90d": None,
+    "entity_new_category_after_90d": None,
+    "entity_category_median_cents_90d": None,
+    "program_category_median_cents_90d": None,
+    "card_other_country_minutes_24h": None,
+    "card_other_state_minutes_24h": None,
+    "card_not_present_merchants_24h": None,
 }
 
 

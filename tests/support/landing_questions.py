@@ -23,9 +23,13 @@ from clearhold.features.landing.stored_transfer import StoredTransfer
 from clearhold.features.limits.proposed import PreflightAssessment, assess_proposed
 from clearhold.features.shard.shard import ShardState
 from clearhold.features.state.program import ProgramState
+from clearhold.features.windows.edges import NOBODY
 from tests.oracle.status_order import UNMOVED
 
-OF_THE_CARD: Final = ("card_declines_1h", "card_small_count_1h")
+OF_THE_CARD: Final = (
+    *("card_declines_1h", "card_small_count_1h"),
+    *("card_other_country_minutes_24h", "card_other_state_minutes_24h", "card_not_present_merchants_24h"),
+)
 NOT_ASKED: Final = ("status", "card_decision_reason")  # what no one can know before
 OTHER_CARD: Final = ("several cards", "another card")
 SCORE: Final = ("score", "band", "n", "confidence", "hard", "reasons", "degraded")
@@ -79,6 +83,10 @@ def question_of(program: ProgramState, snapshot: TransferSnapshot, at: int, chan
         entity_id=named,
         counterparty_id=counterparty_id,
         counterparty=details,
+        card_present=snapshot.purchase.present,
+        entry_mode=snapshot.purchase.entry_mode,
+        merchant_category=snapshot.purchase.category,
+        merchant_state=snapshot.purchase.state,
     )
     return Question(transfer, at, (actor_way, party_way))
 
@@ -117,14 +125,24 @@ def _parties(
     return ways
 
 
-def _card_way(answer: PreflightAssessment, landed: TransferFeaturesRow) -> str:
+def _card_way(answer: PreflightAssessment, landed: TransferFeaturesRow, *, is_same: bool) -> str:
     """Whether the question knew the card that the attempt came on: it cannot know one of several, nor a new one."""
     if landed.vector.rail != Rail.CARD.value:
         return "-"
-    asked = tuple(getattr(answer.assessment.vector, name) for name in OF_THE_CARD)
-    if None in asked:
+    asked, known = (
+        [getattr(vector, name) for name in OF_THE_CARD] for vector in (answer.assessment.vector, landed.vector)
+    )
+    if asked[0] is None:
         return "several cards"
-    return "card" if asked == tuple(getattr(landed.vector, name) for name in OF_THE_CARD) else "another card"
+    return "card" if is_same or asked == known else "another card"
+
+
+def _asked_card(program: ProgramState, transfer: ProposedTransfer) -> int:
+    """The key of the card that a question is about; ``NOBODY`` for none that is known."""
+    actor = program.known_actor(transfer.entity_id or "")
+    if actor is None:
+        return NOBODY
+    return program.card_table.only_key(actor.index, account=program.accounts.known_number(transfer.entity_id))
 
 
 def _differences(answer: PreflightAssessment, landed: TransferFeaturesRow, card: str) -> Iterator[str]:
@@ -168,6 +186,7 @@ def compared(state: ShardState, entry: LogEntry, chance: Random) -> Comparison |
     word = first_word(program, entry)
     question = None if word is None else question_of(program, *word, chance)
     answer = None if question is None else assess_proposed(program, question.transfer, at=question.at)
+    asked_card = None if question is None else _asked_card(program, question.transfer)
     rows: list[msgspec.Struct] = []
     state.apply(entry, rows.append)
     landings = [row for row in rows if isinstance(row, TransferFeaturesRow)]
@@ -175,5 +194,6 @@ def compared(state: ShardState, entry: LogEntry, chance: Random) -> Comparison |
         return None
     transfer = question.transfer
     kind = (transfer.rail.value, transfer.direction.value, transfer.type.value if transfer.type else "-")
-    card = _card_way(answer, landings[0])
+    stored = StoredTransfer.find(program, landings[0].transfer_id)
+    card = _card_way(answer, landings[0], is_same=stored is not None and stored.card() == asked_card)
     return Comparison((*kind, *question.ways, card), tuple(_differences(answer, landings[0], card)))

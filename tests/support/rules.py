@@ -19,18 +19,19 @@ Json = dict[str, Any]
 
 MONEY: Final = (
     *("amountCents", "velocity24hSumCents", "program.medianCents", "program.p95Cents", "program.dailyAvgCents30d"),
-    "program.declaredMonthlyVolumeCents",
+    *("program.declaredMonthlyVolumeCents", "entity.categoryMedianCents90d", "program.categoryMedianCents90d"),
 )
 INTEGERS: Final = (
     *("entity.screeningAgeDays", "entity.count30d", "velocity24hCount", "entity.priorTransfers"),
     *("entity.priorReturns", "entity.achDebits60d", "entity.unauthorizedReturns60d", "structuringWindowCount"),
     *("counterparty.n", "counterparty.priorReturns", "counterparty.priorUnauthorizedReturns", "program.n90d"),
-    *("typology.layeringHops", "typology.dormantDays"),
+    *("typology.layeringHops", "typology.dormantDays", "entity.categoryCount90d", "entity.newCategoryAfter90d"),
+    *("card.otherCountryMinutes24h", "card.otherStateMinutes24h", "card.notPresentMerchants24h"),
 )
 NUMBERS: Final = ("program.unauthorizedReturnRate60d",)
 BOOLEANS: Final = (
     *("entity.isHighRisk", "entity.requiresScreening", "counterparty.firstTime", "typology.roundTrip"),
-    "typology.justBelowThreshold",
+    *("typology.justBelowThreshold", "cardPresent"),
 )
 _SOME_COUNTRIES: Final = ("US", "DE", "MX", "IR", "FR", "ZA")
 WORDS: Final[Mapping[str, tuple[str, ...]]] = {
@@ -42,6 +43,9 @@ WORDS: Final[Mapping[str, tuple[str, ...]]] = {
     "cardDecisionReason": ("APPROVED", "SUSPECTED_FRAUD", "INSUFFICIENT_FUNDS", "PIN_OR_CVV", "OTHER"),
     "entity.verificationStatus": ("UNVERIFIED", "PENDING", "MANUAL_REVIEW", "VERIFIED", "DENIED"),
     "entity.pepStatus": ("not_checked", "no", "yes", "potential"),
+    "entryMode": ("ECOMMERCE", "CONTACTLESS", "KEY_ENTERED"),
+    "merchantCategory": ("0742", "5411", "5816"),
+    "merchantState": ("TX", "OR", "PR"),
 }
 LISTS: Final[Mapping[str, tuple[str, ...]]] = {"declared.countries": _SOME_COUNTRIES}
 

@@ -35,6 +35,9 @@ _WORDS: Final[dict[str, st.SearchStrategy[Any]]] = {
     "structuring_thresholds": st.sampled_from(("300000,1000000", "250000")),
     "thresholds_version": st.just("thresholds-v1"),
     "ladder_version": st.just("ladder-v1"),
+    "entry_mode": st.sampled_from((None, "ECOMMERCE")),
+    "merchant_category": st.sampled_from((None, "5411")),
+    "merchant_state": st.sampled_from((None, "TX")),
 }
 
 

@@ -35,6 +35,10 @@ class ProposedTransfer(msgspec.Struct, frozen=True, kw_only=True, rename="camel"
     counterparty: ProposedCounterparty | None = None
     effective_on: str | None = None
     description: str | None = None
+    card_present: bool | None = None  # this and the next three: of a card transfer
+    entry_mode: str | None = None
+    merchant_category: str | None = None
+    merchant_state: str | None = None
 
 
 class LimitHit(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):

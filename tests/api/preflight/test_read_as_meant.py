@@ -94,3 +94,37 @@ def test_given_a_list_of_countries_in_three_letters_when_a_policy_is_written_the
     assert program["id"]
     assert written.status_code == 201
     assert written.json()["body"]["callForAction"]["countries"] == ["IR", "KP", "MM"]
+
+
+def purchase(**words: Any) -> dict[str, Any]:
+    return {"rail": "card", "direction": "outgoing", "amountCents": "12500", "entityId": "enti_1"} | words
+
+
+def test_given_the_words_of_a_purchase_when_asked_then_they_are_measured(
+    api: RunningApp, tenant: dict[str, Any], program: dict[str, Any]
+) -> None:
+    words = {"cardPresent": False, "entryMode": "e-commerce", "merchantCategory": "5816", "merchantState": "tx"}
+
+    assert ask(api, tenant, programId=program["id"], transfer=purchase(**words)).status_code == 201
+
+    transfer = recorded(api)[0].transfer
+    read = (transfer.card_present, transfer.entry_mode, transfer.merchant_category, transfer.merchant_state)
+    assert read == (False, "e-commerce", "5816", "tx")
+
+
+@pytest.mark.parametrize(
+    ("words", "rule"),
+    [
+        ({"merchantCategory": "581"}, "merchantCategory must be a merchant category code of four digits, as in 5411"),
+        ({"merchantState": "ON"}, "merchantState must be two letters of a state or territory of the US, as in TX"),
+        ({"entryMode": "05"}, "entryMode must be a word of at most 64 letters, digits, - and _, as in ecommerce"),
+        ({"rail": "wire", "cardPresent": True}, "cardPresent must be left out on other rails than card"),
+    ],
+)
+def test_given_words_of_a_purchase_that_cannot_be_read_when_asked_then_400_names_them(
+    api: RunningApp, tenant: dict[str, Any], program: dict[str, Any], words: dict[str, Any], rule: str
+) -> None:
+    answer = ask(api, tenant, programId=program["id"], transfer=purchase(**words))
+
+    assert_refused(answer, 400, f"Validation failed: transfer.{rule}")
+    assert recorded(api) == []

@@ -54,6 +54,7 @@ def records(draw: st.DrawFn) -> TransferRecord:
         moved=draw(st.booleans()),
         amount=draw(st.integers(0, 2**60)),
         card=-1,
+        purchase=draw(st.integers(0, 131_071)),
     )
 
 
