@@ -13,7 +13,7 @@ from clearhold.features.core.vocabulary import Band, Severity
 from clearhold.features.detectors import amount, flow, parties
 from clearhold.features.detectors.detector import HARD, HIGH, LOW, MEDIUM, Detector, Grade, IndicatorLine, Trigger
 from clearhold.features.scorers.trs_v1 import amount as amount_rules
-from clearhold.features.scorers.trs_v1 import habits, shares
+from clearhold.features.scorers.trs_v1 import habits, purchases, shares
 from clearhold.features.scorers.trs_v1 import identity as identity_rules
 from clearhold.features.scorers.trs_v1 import relationship as relationship_rules
 
@@ -218,7 +218,7 @@ SIGNALS_ONLY: Final = (
     relationship_rules.ACCOUNT_CHANGED.id,
     relationship_rules.RARE_PAIR.id,
     identity_rules.DENIED_ATTEMPT.id,
-    *(signal.id for signal in (*habits.SIGNALS, *shares.SIGNALS)),
+    *(signal.id for signal in (*habits.SIGNALS, *purchases.SIGNALS, *shares.SIGNALS)),
 )
 """Reasons that add points without an alert; the history reason and the caps open none either."""
 

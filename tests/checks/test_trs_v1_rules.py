@@ -5,8 +5,8 @@ from typing import Any, Final
 import pytest
 
 from clearhold.features.core.vocabulary import Band, Rail, Score
+from clearhold.features.scorers.trs_v1 import purchases, shares
 from clearhold.features.scorers.trs_v1 import scorer as trs_v1
-from clearhold.features.scorers.trs_v1 import shares
 from tests.checks import trs_v1_cases, trs_v1_flow_cases, trs_v1_habit_cases
 from tests.checks.scorecards import found
 from tests.support.builders import a_vector
@@ -26,7 +26,7 @@ def test_given_the_rules_of_the_scorer_then_each_reason_with_each_of_its_weights
         for signal in trs_v1.DEFAULT_CARD.signals
         for each in signal.bins
     }
-    of_fitted_cards = {"TRS-AMT-07", "TRS-AMT-08", *(signal.id for signal in shares.SIGNALS)}
+    of_fitted_cards = {"TRS-AMT-07", "TRS-AMT-08", *(each.id for each in (*purchases.SIGNALS, *shares.SIGNALS))}
     assert set(signals) - of_fitted_cards == {signal.id for signal in trs_v1.DEFAULT_CARD.signals}
 
 

@@ -12,7 +12,17 @@ from clearhold.features.catalogue.vector import FeatureVector, is_attempt
 from clearhold.features.core.vocabulary import Rail
 from clearhold.features.scorers.engine import default_card
 from clearhold.features.scorers.signal import Fact, Family, InputKind, Scorer, SignalGroup
-from clearhold.features.scorers.trs_v1 import amount, flow, habits, identity, relationship, returns, shares, timing
+from clearhold.features.scorers.trs_v1 import (
+    amount,
+    flow,
+    habits,
+    identity,
+    purchases,
+    relationship,
+    returns,
+    shares,
+    timing,
+)
 
 VERSION: Final = "trs-v1"
 ENTITY_FLOOR: Final = 5
@@ -32,6 +42,7 @@ _GROUPS: Final[tuple[Group, ...]] = (
     Group(flow.SIGNALS, flow.may_fire),
     Group(timing.CARD_SIGNALS),
     *habits.GROUPS,
+    Group(purchases.SIGNALS),
     shares.GROUP,
 )
 _ATTEMPTED: Final = {rail.value: f"{rail.value}, no money moved" for rail in Rail}
