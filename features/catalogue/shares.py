@@ -79,6 +79,12 @@ class Shares(Group, frozen=True):
         feature("typology.quickHopsPermille", _DAYS_90, unit=_SHARE),
         "Transfers that reach as much of typology.quickHops; null below 10 earlier transfers of the entity.",
     ]
+    last_receipt_permille: Annotated[
+        int | None,
+        feature("payer.lastReceiptPermille", _DAYS_90, unit=_SHARE),
+        "Transfers as close to payer.lastReceiptCents: the smaller of it and the amount over the larger; null without "
+        "either.",
+    ]
     first_day_cents_permille: Annotated[
         int | None,
         feature("first.dayCentsPermille", _DAYS_90, unit=_SHARE),
@@ -120,12 +126,6 @@ class Shares(Group, frozen=True):
         int | None,
         feature("first.quietAmountPermille", _DAYS_90, unit=_SHARE),
         "Those of first.quietPairPermille that reach as much of the amount over the program's median; null for others.",
-    ]
-    last_receipt_permille: Annotated[
-        int | None,
-        feature("payer.lastReceiptPermille", _DAYS_90, unit=_SHARE),
-        "Transfers as close to payer.lastReceiptCents: the smaller of it and the amount over the larger; null without "
-        "either.",
     ]
     first_sent_permille: Annotated[
         int | None,

@@ -30,7 +30,6 @@ _CARD: Final = Rail.CARD.value
 _DAYS: Final = 30
 _PERCENT: Final = 100
 _LEAST_SHARE_OF_MEDIAN: Final = 4
-_NOT_FIRST: Final = (None,) * 8
 _NOBODYS: Final = Shares(*(None,) * len(Shares.__struct_fields__))
 
 
@@ -53,8 +52,8 @@ def shares_of(subject: Subject, program: ProgramSeries, graded: Graded, at: int)
         return _NOBODYS, ()
     day = _day(subject, graded)
     values = (
-        *(*day, *_pace(graded), *_habits(subject, graded), *_first(subject, graded, day[0])),
-        *(_last_receipt(subject, graded.origins), *_origins(graded.origins)),
+        *(*day, *_pace(graded), *_habits(subject, graded), _last_receipt(subject, graded.origins)),
+        *(_first(subject, graded, day[0]) if graded.is_first else ()),
     )
     share = program.prevalence.share(at, values, is_card=subject.rail == _CARD)
     fields: Values = (*day, *share.permille, share.rarest)
@@ -110,9 +109,9 @@ def _habits(subject: Subject, graded: Graded) -> tuple[int | None, int | None, i
 
 
 def _first(subject: Subject, graded: Graded, day_cents: int | None) -> Values:
-    """Of a first payment of a pair: the day's cents, the amount, new payers of either side, and of two quiet sides."""
-    if not graded.is_first:
-        return _NOT_FIRST
+    """Of a first payment of a pair: the day's cents, the amount, new payers of either side, whether both are quiet, and
+    where the money came from.
+    """
     weeks, cents = graded.weeks, subject.cents
     of_payee, of_payer, paid = weeks.payee_new_payers_30d, weeks.payer_new_payers_30d, weeks.payer_new_payees_30d
     quiet = quiet_amount = None
@@ -129,6 +128,7 @@ def _first(subject: Subject, graded: Graded, day_cents: int | None) -> Values:
         weeks.payer_new_payers_over_usual_percent if (of_payer or 0) >= NEW_PARTIES_FROM else None,
         quiet,
         quiet_amount,
+        *_origins(graded.origins),
     )
 
 

@@ -26,41 +26,42 @@ _NEVER: Final = -(1 << 62)
 _WRAP: Final = (1 << 32) - 1  # counters have 32 bits; their differences are right beyond that
 
 _DAY_PERCENTS: Final = (
-    *(200, 300, 400, 600, 800, 1_200, 1_600, 2_400, 3_200, 4_800, 6_400, 9_600, 12_800, 25_600, 51_200, 102_400),
+    *(500, 700, 1_000, 1_400, 2_000, 2_800, 4_000, 5_600, 8_000, 11_000, 16_000, 22_000, 32_000, 45_000, 64_000),
+    128_000,
 )
 _CENTS: Final = (
-    *(10_000, 20_000, 30_000, 50_000, 75_000, 100_000, 150_000, 200_000, 300_000, 500_000, 750_000, 1_000_000),
-    *(1_500_000, 2_000_000, 3_000_000, 5_000_000, 7_500_000, 10_000_000, 20_000_000, 50_000_000, 100_000_000),
+    *(10_000, 15_000, 20_000, 30_000, 50_000, 75_000, 100_000, 150_000, 200_000, 300_000, 500_000, 750_000),
+    *(1_000_000, 1_500_000, 2_000_000, 3_000_000, 5_000_000, 7_500_000, 10_000_000, 20_000_000, 50_000_000),
 )
-_COUNTS: Final = (2, 3, 4, 5, 6, 8, 10, 15, 20, 30, 50)
-_OVER_USUAL: Final = (100, 150, 200, 250, 300, 400, 500, 600, 800, 1_000, 1_500)
+_COUNTS: Final = (2, 3, 4, 5, 6, 8, 10, 15, 20, 30, 40, 60)
+_OVER_USUAL: Final = (100, 150, 200, 250, 300, 400, 600, 800, 1_200)
 
 EDGES: Final = {
     "day_cents_over_usual": _DAY_PERCENTS,
-    "day_count_over_usual": (150, 200, 250, 300, 400, 500, 600, 800, 1_000, 1_200, 1_600, 2_400),
-    "day_amount_over_usual": (150, 200, 300, 400, 500, 600, 800, 1_000, 1_200, 1_600, 2_400, 3_200, 4_800, 6_400),
+    "day_count_over_usual": (200, 250, 300, 350, 400, 500, 600, 800, 1_000, 1_200, 1_600),
+    "day_amount_over_usual": (150, 200, 250, 300, 400, 500, 600, 800, 1_000, 1_200, 1_600),
     "velocity_1h": _COUNTS,
-    "velocity_6h": (150, 200, 250, 300, 400, 500, 600, 800, 1_000, 1_200, 1_600, 2_400),
-    "repeated_amount": _COUNTS[1:],
-    "odd_hour_amount": (50, 75, 100, 125, 150, 200, 250, 300, 400, 600, 800, 1_200, 1_600),
+    "velocity_6h": (200, 250, 300, 350, 400, 500, 600, 800, 1_000, 1_400),
+    "repeated_amount": _COUNTS[1:8],
+    "odd_hour_amount": (50, 75, 100, 125, 150, 200, 300, 400, 600, 800, 1_200, 1_600, 2_400),
     "quick_hops": (1, 2, 3),
-    "first_day_cents": _DAY_PERCENTS,
+    "last_receipt": (70, 80, 85, 90, 95, 97, 98, 99, 100),
+    "first_day_cents": (300, *_DAY_PERCENTS),
     "first_amount": _CENTS,
     "first_payee_new_payers": _COUNTS,
     "first_payee_over_usual": _OVER_USUAL,
-    "first_payer_new_payers": (1, *_COUNTS),
+    "first_payer_new_payers": (1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 24, 32, 48, 64, 96, 128),
     "first_payer_over_usual": _OVER_USUAL,
     "quiet_pair": (1,),
-    "quiet_amount": (100, 150, 200, 300, 400, 600, 800, 1_200, 1_600, 2_400, 3_200, 6_400, 12_800),
-    "last_receipt": (50, 80, 90, 95, 98, 99, 100),
+    "quiet_amount": (100, 150, 200, 300, 500, 800, 1_200, 2_000, 4_000, 8_000, 16_000),
     "first_sent": (50, 80, 90, 95, 100, 110, 125, 150, 200, 300, 500, 1_000),
     "first_chain": (1, 2, 3, 4, 5),
-    "first_middles": _COUNTS[:7],
+    "first_middles": (2, 3, 4, 6, 8, 12, 16, 24),
 }
 """The measures, with the values from which a share is told apart; the fields of their shares end in ``_permille``."""
 
 Values = Sequence[int | None]
-"""One value for each measure, in the order of ``EDGES``."""
+"""One value for each measure, in the order of ``EDGES``; the last ones may be left out where they are all None."""
 Reached = tuple[tuple[int, int], ...]
 """Of each measure of which a transfer reaches an edge: the columns of the lowest and of its highest edge in a row."""
 
@@ -81,13 +82,14 @@ def _scales() -> Iterator[_Scale]:
 
 
 _SCALES: Final = tuple(_scales())
+_NO_VALUES: Final = (None,) * len(_SCALES)
 _NONE_COUNTED: Final = array("I", [0]) * (1 + sum(map(len, EDGES.values())))
 
 
 class ShareReading(NamedTuple):
     """The share of each measure, the least of them, and what to count of the transfer."""
 
-    permille: tuple[int | None, ...]
+    permille: list[int | None]
     rarest: int | None
     reached: Reached
 
@@ -96,13 +98,12 @@ class Prevalence:
     """Counters of one program.
 
     >>> prevalence = Prevalence()
-    >>> nothing = (None,) * (len(EDGES) - 1)
     >>> for transfer in range(300):
-    ...     share = prevalence.share(transfer, (250 if transfer < 6 else 100, *nothing), is_card=False)
+    ...     share = prevalence.share(transfer, [600 if transfer < 6 else 100], is_card=False)
     ...     prevalence.add(transfer, share.reached, is_card=False)
-    >>> prevalence.share(DAY_US, (220, *nothing), is_card=False).rarest  # 6 of 300 reach 200, as this one
+    >>> prevalence.share(DAY_US, [520], is_card=False).rarest  # 6 of 300 reach 500, as this one
     20
-    >>> prevalence.share(DAY_US - 1, (220, *nothing), is_card=False).rarest  # their day is not completed
+    >>> prevalence.share(DAY_US - 1, [520], is_card=False).rarest  # their day is not completed
     """
 
     __slots__ = ("_kinds", "_newest")
@@ -132,7 +133,7 @@ class Prevalence:
         rarest = all_of_them = _THOUSAND if windows else None
         reached: list[tuple[int, int]] = []
         permille: list[int | None] = []
-        for value, (lowest, edges, first) in zip(values, _SCALES, strict=True):
+        for value, (lowest, edges, first) in zip(values, _SCALES, strict=False):
             if value is None or value < lowest:
                 permille.append(None if value is None else all_of_them)
                 continue
@@ -144,7 +145,9 @@ class Prevalence:
             share = max([-(-_THOUSAND * (end[column] - start[column] & _WRAP) // n) for end, start, n in windows])
             rarest = min(rarest, share)
             permille.append(share)
-        return ShareReading(tuple(permille), rarest, tuple(reached))
+        if len(permille) < len(_SCALES):
+            permille += _NO_VALUES[len(permille) :]
+        return ShareReading(permille, rarest, tuple(reached))
 
     def _windows(self, day: int, *, is_card: bool) -> list[tuple["array[int]", "array[int]", int]]:
         """Last row, the row before the first, and number of the windows with enough transfers before a day."""
@@ -192,6 +195,8 @@ class _Days:
     def rows_from(self, day: int) -> "list[array[int]]":
         """The rows that count a transfer of that day, made where there was none."""
         rows = self.rows
+        if rows and day - self.first == len(rows) - 1:
+            return rows[-1:]
         if not rows:
             self.first = day
         if day < self.first:

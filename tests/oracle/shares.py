@@ -10,32 +10,32 @@ from tests.oracle.view import Subject
 
 FLOOR = 200
 KEPT: Final = 400
-DAY_PERCENTS: Final = [200, 300, 400, 600, 800, 1200, 1600, 2400, 3200, 4800, 6400, 9600, 12800, 25600, 51200, 102400]
-DOLLARS: Final = [100, 200, 300, 500, 750, 1e3, 1500, 2e3, 3e3, 5e3, 7500, 1e4, 15e3, 2e4, 3e4, 5e4, 75e3, 1e5]
-COUNTS: Final = [2, 3, 4, 5, 6, 8, 10, 15, 20, 30, 50]
-PACES: Final = [150, 200, 250, 300, 400, 500, 600, 800, 1000, 1200, 1600, 2400]
-OVER_USUAL: Final = [100, 150, 200, 250, 300, 400, 500, 600, 800, 1000, 1500]
+DAY_PERCENTS: Final = [500, 700, 1000, 1400, 2000, 2800, 4000, 5600, 8000, 11000, 16000, 22000, 32000, 45000, 64000]
+HUGE: Final = [128000]
+DOLLARS: Final = [100, 150, 200, 300, 500, 750, 1e3, 1500, 2e3, 3e3, 5e3, 7500, 1e4, 15e3, 2e4, 3e4, 5e4, 75e3, 1e5]
+COUNTS: Final = [2, 3, 4, 5, 6, 8, 10, 15, 20, 30, 40, 60]
+OVER_USUAL: Final = [100, 150, 200, 250, 300, 400, 600, 800, 1200]
 STEPS: Final[dict[str, list[int]]] = {
-    "day.centsOverUsualPermille": DAY_PERCENTS,
-    "day.countOverUsualPermille": PACES,
-    "day.amountOverUsualPermille": [150, 200, 300, 400, 500, 600, 800, 1000, 1200, 1600, 2400, 3200, 4800, 6400],
+    "day.centsOverUsualPermille": [*DAY_PERCENTS, *HUGE],
+    "day.countOverUsualPermille": [200, 250, 300, 350, 400, 500, 600, 800, 1000, 1200, 1600],
+    "day.amountOverUsualPermille": [150, 200, 250, 300, 400, 500, 600, 800, 1000, 1200, 1600],
     "velocity1hPermille": COUNTS,
-    "velocity6hPermille": PACES,
-    "repeatedAmount24hPermille": COUNTS[1:],
-    "entity.oddHourAmountPermille": [50, 75, 100, 125, 150, 200, 250, 300, 400, 600, 800, 1200, 1600],
+    "velocity6hPermille": [200, 250, 300, 350, 400, 500, 600, 800, 1000, 1400],
+    "repeatedAmount24hPermille": COUNTS[1:8],
+    "entity.oddHourAmountPermille": [50, 75, 100, 125, 150, 200, 300, 400, 600, 800, 1200, 1600, 2400],
     "typology.quickHopsPermille": [1, 2, 3],
-    "first.dayCentsPermille": DAY_PERCENTS,
-    "first.amountPermille": [round(100 * each) for each in (*DOLLARS, 2e5, 5e5, 1e6)],
+    "payer.lastReceiptPermille": [70, 80, 85, 90, 95, 97, 98, 99, 100],
+    "first.dayCentsPermille": [300, *DAY_PERCENTS, *HUGE],
+    "first.amountPermille": [round(100 * each) for each in (*DOLLARS, 2e5, 5e5)],
     "first.payeeNewPayersPermille": COUNTS,
     "first.payeeOverUsualPermille": OVER_USUAL,
-    "first.payerNewPayersPermille": [1, *COUNTS],
+    "first.payerNewPayersPermille": [1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 24, 32, 48, 64, 96, 128],
     "first.payerOverUsualPermille": OVER_USUAL,
     "first.quietPairPermille": [1],
-    "first.quietAmountPermille": [100, 150, 200, 300, 400, 600, 800, 1200, 1600, 2400, 3200, 6400, 12800],
-    "payer.lastReceiptPermille": [50, 80, 90, 95, 98, 99, 100],
+    "first.quietAmountPermille": [100, 150, 200, 300, 500, 800, 1200, 2000, 4000, 8000, 16000],
     "first.sentPermille": [50, 80, 90, 95, 100, 110, 125, 150, 200, 300, 500, 1000],
     "first.chainPermille": [1, 2, 3, 4, 5],
-    "first.middlesPermille": COUNTS[:7],
+    "first.middlesPermille": [2, 3, 4, 6, 8, 12, 16, 24],
 }
 """What tells shares apart, by the names of the shares."""
 DAYS: Final = ("day.centsOverUsual", "day.countOverUsual", "day.amountOverUsual")
