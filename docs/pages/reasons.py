@@ -5,11 +5,12 @@ A scorer's signals are written where they are measured, and its default card bes
 
 from typing import Any, Final
 
+from clearhold.features.catalogue.thresholds import COMMON_FROM_PERMILLE
 from clearhold.features.core.scorecards import Bin
 from clearhold.features.core.vocabulary import Rail
 from clearhold.features.scorers.cards import DEFAULTS
 from clearhold.features.scorers.engine import CEILING, CompiledCard
-from clearhold.features.scorers.signal import ANY_RAIL, PROPOSED, Family, Signal
+from clearhold.features.scorers.signal import ANY_RAIL, COMMON, PROPOSED, Common, Family, Signal
 from docs.pages.wrapping import paragraph
 
 TITLES: Final = {
@@ -93,6 +94,7 @@ def _taking_rows(default: CompiledCard[Any]) -> list[str]:
         )
         for fact, points in default.facts.items()
     ]
+    common = [] if scorer.common is None else [_common_row(scorer.cap_id(COMMON), scorer.common, default)]
     overlaps = [(each.id, each.name, each.meaning, each.family) for each in scorer.overlaps]
     limits = [
         (f"{scorer.prefix}-CAP-99", "ceiling", f"Points above {CEILING} are cut.", None),
@@ -100,8 +102,16 @@ def _taking_rows(default: CompiledCard[Any]) -> list[str]:
     ]
     return [
         f"| {reason_id} | `{name}` | {meaning} | worked out | {_family(family, default)} |  |  | {PROPOSED} |\n"
-        for reason_id, name, meaning, family in (*caps, *facts, *overlaps, *limits)
+        for reason_id, name, meaning, family in (*caps, *facts, *common, *overlaps, *limits)
     ]
+
+
+def _common_row(reason_id: str, common: Common[Any], default: CompiledCard[Any]) -> tuple[str, str, str, None]:
+    meaning = (
+        f"{', '.join(sorted(common.signals))}: those by which more than {COMMON_FROM_PERMILLE - 1} of 1,000 of the "
+        f"program's transfers of 90 days have points count for at most {default.common_points} points together."
+    )
+    return reason_id, f"cap_{COMMON}", meaning, None
 
 
 def _rails(signal: Signal[Any]) -> str:

@@ -146,3 +146,9 @@ class Shares(Group, frozen=True):
     rarest_permille: Annotated[
         int | None, feature("rarestPermille", _DAYS_90, unit=_SHARE), "The least of these shares."
     ]
+    common_signals: Annotated[
+        str | None,
+        feature("commonSignals", _DAYS_90, unit="reason ids"),
+        "Signals by which more than 30 of 1,000 of the program's transfers have points, divided by spaces; signals of "
+        "the bank's statements, of returns, lists and evasions of the law are not counted.",
+    ]

@@ -25,6 +25,19 @@ SMALL_CARD_BELOW_CENTS: Final = 500
 USUAL_WEEK_FACTOR: Final = 3
 SCATTER_GATHER_MIDDLES: Final = 3
 
+# Proposed here: what more than 30 of 1,000 of a program's transfers do is common in that program.
+COMMON_FROM_PERMILLE: Final = 31
+COUNTED_SIGNALS: Final = (
+    *("TRS-AMT-02", "TRS-AMT-03", "TRS-AMT-04", "TRS-AMT-05", "TRS-AMT-07", "TRS-AMT-08", "TRS-AMT-09"),
+    *("TRS-VEL-01", "TRS-VEL-02", "TRS-VEL-03", "TRS-VEL-04", "TRS-VEL-05"),
+    *("TRS-CPY-01", "TRS-CPY-02", "TRS-CPY-04", "TRS-CPY-06", "TRS-CPY-07", "TRS-CPY-08", "TRS-CPY-09", "TRS-CPY-10"),
+    *("TRS-FLO-01", "TRS-FLO-02", "TRS-FLO-03", "TRS-FLO-04", "TRS-FLO-05", "TRS-FLO-07", "TRS-FLO-08", "TRS-FLO-09"),
+    *("TRS-FLO-10", "TRS-FLO-11", "TRS-FLO-12", "TRS-CRD-03"),
+)
+"""The signals of which a program's transfers are counted: those of counts, spans and shapes, which say something where
+they are seldom. Statements of the bank, returns, lists and evasions of the law are not among them.
+"""
+
 CALL_FOR_ACTION: Final = "call_for_action"
 COMPREHENSIVELY_SANCTIONED: Final = "comprehensively_sanctioned"
 INCREASED_MONITORING: Final = "increased_monitoring"

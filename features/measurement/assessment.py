@@ -43,7 +43,7 @@ from clearhold.features.scorers.engine import CompiledCard
 from clearhold.features.state.party_details import UNKNOWN_PROFILE
 from clearhold.features.state.program_series import Declared, ProgramSeries
 from clearhold.features.windows.baseline import BaselineValues
-from clearhold.features.windows.prevalence import Reached
+from clearhold.features.windows.prevalence import Reached, counted
 from clearhold.features.windows.series_kinds import SeriesKind, attempt_kinds, kinds_of
 
 COUNTRY_MISSING: Final = "counterparty_country_missing"
@@ -98,7 +98,7 @@ class Assessment(msgspec.Struct, frozen=True, gc=False):
 
     ``degraded_reasons`` name the missing facts; a stored score that is read back has the flag alone. ``layering`` and
     ``round_trip`` are the transfers that the two graph features rest on, as rows, oldest first. ``reached`` is what the
-    shares count of the transfer.
+    shares count of the transfer, its signals with points among it.
     """
 
     vector: FeatureVector
@@ -126,7 +126,9 @@ def assess(
     if stale:
         missing = (*missing, STATE_BEHIND)
     degraded = bool(missing)
-    return Assessment(vector, card.score(vector, degraded=degraded), degraded, layering, round_trip, missing, reached)
+    score = card.score(vector, degraded=degraded)
+    reached = (*reached, *counted(reason.id for reason in score.reasons if reason.weight > 0))
+    return Assessment(vector, score, degraded, layering, round_trip, missing, reached)
 
 
 def rescored(stored: TransferFeaturesRow, card: CompiledCard[FeatureVector]) -> Rescored | None:

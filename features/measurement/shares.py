@@ -9,7 +9,7 @@ Errors  none: a measure is None without what it divides by, and those of first p
 """
 
 from math import isqrt
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from clearhold.features.catalogue.amounts import Activity, Amounts, History
 from clearhold.features.catalogue.flows import Rhythm
@@ -56,7 +56,7 @@ def shares_of(subject: Subject, program: ProgramSeries, graded: Graded, at: int)
         *(_first(subject, graded, day[0]) if graded.is_first else ()),
     )
     share = program.prevalence.share(at, values, is_card=subject.rail == _CARD)
-    fields: Values = (*day, *share.permille, share.rarest)
+    fields: tuple[Any, ...] = (*day, *share.permille, share.rarest, share.common)
     return Shares(*fields), share.reached
 
 

@@ -9,12 +9,14 @@ Source  confidence, caps and limits all [P], proposed here; credibility n / (n +
 
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from types import MappingProxyType
 from typing import Final, Generic
 
+from clearhold.features.catalogue.thresholds import COMMON_FROM_PERMILLE
 from clearhold.features.core.scorecards import Bin, CardCap, CardSignal, Scorecard, points_when, scorecard_sha256
 from clearhold.features.core.vocabulary import Reason, Score
-from clearhold.features.scorers.signal import ONE_KIND, Fact, Family, InputKind, Inputs, Scorer, Signal
+from clearhold.features.scorers.signal import COMMON, ONE_KIND, Fact, Family, InputKind, Inputs, Scorer, Signal
 
 CREDIBILITY_K: Final = 20
 DEGRADED_FACTOR: Final = 0.5
@@ -27,6 +29,15 @@ def cap_reason(reason_id: str, capped: Family | Fact, most: int, total: int) -> 
     signals = f"Signals of the family {name}" if isinstance(capped, Family) else f"All signals that {capped.meaning}"
     sentence = f"{signals} count for at most {most} points ({total} in all)."
     return Reason(id=reason_id, signal=f"cap_{name}", weight=most - total, hard=False, sentence=sentence)
+
+
+def common_reason(reason_id: str, most: int, uncounted: Mapping[str, int]) -> Reason:
+    """The deduction for signals that are common around the scored subject: the points that do not count, by signal."""
+    sentence = (
+        f"More than {COMMON_FROM_PERMILLE - 1} of 1,000 of the program's transfers have points by "
+        f"{', '.join(uncounted)}: such signals count for at most {most} points together."
+    )
+    return Reason(id=reason_id, signal=f"cap_{COMMON}", weight=-sum(uncounted.values()), hard=False, sentence=sentence)
 
 
 def limit_reason(prefix: str, total: int) -> Reason | None:
@@ -103,6 +114,10 @@ class CompiledCard(Generic[Inputs]):
         caps = {cap.family: cap.points for cap in card.caps}
         self.caps: dict[Family, int] = {family: caps[family] for family in scorer.capped if family in caps}
         self.facts: dict[Fact, int] = {fact: caps[fact.name] for fact in scorer.facts if fact.name in caps}
+        self.common_points: int | None = caps.get(COMMON)
+        self._common_of: Callable[[Inputs], str | None] = _nothing_common
+        if scorer.common is not None and self.common_points is not None:
+            self._common_of = scorer.common.of
         self._fact_of: dict[str, Fact] = {each: fact for fact in self.facts for each in fact.signals}
         bins = {each.id: each.bins for each in card.signals}
         self.weighed: dict[str, WeighedSignal[Inputs]] = {
@@ -166,13 +181,18 @@ class CompiledCard(Generic[Inputs]):
     def _add_up(self, inputs: Inputs, fired: list[Fired[Inputs]]) -> tuple[int, list[Reason]]:
         """The points before the limits, and the reasons of all deductions, including the limits."""
         total, by_family, by_fact = 0, dict[Family | None, int](), dict[str, int]()
+        cuts: list[Reason] = []
+        common = self._common_of(inputs)
+        uncounted = self._uncounted(_ids_in(common), fired) if common else {}
         for signal, _, points in fired:
             total += points
-            by_family[signal.family] = by_family.get(signal.family, 0) + points
+            counting = points - uncounted.get(signal.id, 0) if uncounted else points
+            by_family[signal.family] = by_family.get(signal.family, 0) + counting
             fact = self._fact_of.get(signal.id)
             if fact is not None:
-                by_fact[fact.name] = by_fact.get(fact.name, 0) + points
-        cuts = []
+                by_fact[fact.name] = by_fact.get(fact.name, 0) + counting
+        if uncounted:
+            cuts.append(common_reason(self.scorer.cap_id(COMMON), self.common_points or 0, uncounted))
         for fact, most in self.facts.items() if by_fact else ():
             points = by_fact.get(fact.name, most)
             if points > most:
@@ -189,6 +209,17 @@ class CompiledCard(Generic[Inputs]):
         if limited is not None:
             cuts.append(limited)
         return total, cuts
+
+    def _uncounted(self, common: frozenset[str], fired: list[Fired[Inputs]]) -> dict[str, int]:
+        """The points of common signals that are over the cap, by the signal's id."""
+        left, uncounted = self.common_points or 0, {}
+        for signal, _, points in fired:
+            if points > 0 and signal.id in common:
+                counts = min(points, left)
+                left -= counts
+                if counts < points:
+                    uncounted[signal.id] = points - counts
+        return uncounted
 
     def _overlaps(self, inputs: Inputs, by_family: dict[Family | None, int]) -> Iterator[Reason]:
         for each in self.scorer.overlaps:
@@ -221,6 +252,7 @@ def default_card(
     signals: tuple[CardSignal, ...],
     caps: Mapping[Family, int] = MappingProxyType({}),
     facts: Mapping[Fact, int] = MappingProxyType({}),
+    common: int | None = None,
     program_floor: int | None = None,
 ) -> CompiledCard[Inputs]:
     """The card of a scorer's own version, which scores where no other is in force."""
@@ -232,6 +264,7 @@ def default_card(
         caps=(
             *(CardCap(family=family.value, points=most) for family, most in caps.items()),
             *(CardCap(family=fact.name, points=most) for fact, most in facts.items()),
+            *(() if common is None else (CardCap(family=COMMON, points=common),)),
         ),
         signals=signals,
     )
@@ -250,6 +283,15 @@ def _measure(groups: tuple[_Group[Inputs], ...], inputs: Inputs) -> list[Fired[I
                 if points is not None:
                     fired.append((weighed.signal, measured, points))
     return fired
+
+
+@lru_cache(maxsize=1_024)
+def _ids_in(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+def _nothing_common(_: object) -> None:
+    return None
 
 
 def _reasons(inputs: Inputs, fired: list[Fired[Inputs]]) -> list[Reason]:

@@ -138,6 +138,19 @@ class Fact(NamedTuple):
     signals: frozenset[str]  # their ids; a signal is of one fact at most
 
 
+class Common(NamedTuple, Generic[Inputs]):
+    """Signals that say little where they are common. A card may cap the points that those of them which are common
+    around the scored subject add together; ``of`` gives their ids, divided by spaces, and None where that is unknown.
+    """
+
+    signals: frozenset[str]
+    of: Callable[[Inputs], str | None]
+
+
+COMMON: Final = "common"
+"""The name of that cap."""
+
+
 class InputKind(NamedTuple):
     """One kind of inputs, with the signals that read it: the transfers of a rail, or the attempts."""
 
@@ -165,6 +178,7 @@ class Scorer(NamedTuple, Generic[Inputs]):
     capped: tuple[Family, ...] = ()
     overlaps: tuple[Overlap[Inputs], ...] = ()
     facts: tuple[Fact, ...] = ()
+    common: Common[Inputs] | None = None
     kinds: tuple[InputKind, ...] = (ONE_KIND,)
     kind_of: Callable[[Inputs], str] | None = None  # the name; None with one kind
     whole: int | None = None
@@ -187,16 +201,17 @@ class Scorer(NamedTuple, Generic[Inputs]):
 
     @property
     def caps(self) -> dict[str, frozenset[str]]:
-        """What a card may cap, by name: families and facts, each with the ids of its signals."""
+        """What a card may cap, by name: families, facts and common signals, each with the ids of its signals."""
         of_families = {
             family.value: frozenset(each.id for each in self.signals.values() if each.family is family)
             for family in self.capped
         }
-        return of_families | {fact.name: fact.signals for fact in self.facts}
+        of_common = {} if self.common is None else {COMMON: self.common.signals}
+        return of_families | {fact.name: fact.signals for fact in self.facts} | of_common
 
     def cap_id(self, name: str) -> str:
-        """The id of the reason that a cap of the family or fact gives."""
-        names = [*self.capped, *(fact.name for fact in self.facts)]
+        """The id of the reason that a cap gives."""
+        names = [*self.capped, *(fact.name for fact in self.facts), COMMON]
         return f"{self.prefix}-CAP-{names.index(name) + 1:02d}"
 
     @property
@@ -204,4 +219,5 @@ class Scorer(NamedTuple, Generic[Inputs]):
         """The family of each reason by its id, caps among them."""
         caps = {self.cap_id(family): family for family in self.capped}
         facts = {self.cap_id(fact.name): fact.family for fact in self.facts}
-        return {signal.id: signal.family for signal in self.signals.values()} | caps | facts
+        common: dict[str, Family | None] = {} if self.common is None else {self.cap_id(COMMON): None}
+        return {signal.id: signal.family for signal in self.signals.values()} | caps | facts | common

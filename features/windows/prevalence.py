@@ -5,6 +5,7 @@ Counted  each transfer that moved when it was first scored, on the UTC day of it
          one that reaches nothing
 Window   the completed days of 90, and of 7: the day of the transfer is not read, so that it never counts itself and
          a question before it has the answer of its landing. The larger of the two shares, rounded up
+Signals  counted in the same way: the transfers that had points by each of ``COUNTED_SIGNALS``, by the card in force
 Floor    200 transfers in a window; None below it in 90 days, and for days of which rows are no longer kept
 Bounds   one row of counters a day and kind for 400 days, each the sum of all days up to it, so that a window is the
          difference of two rows; a late transfer is added to the rows of its day and after
@@ -12,9 +13,10 @@ Bounds   one row of counters a day and kind for 400 days, each the sum of all da
 
 from array import array
 from bisect import bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Final, NamedTuple
 
+from clearhold.features.catalogue.thresholds import COMMON_FROM_PERMILLE, COUNTED_SIGNALS
 from clearhold.features.core.instants import DAY_US
 
 FLOOR: Final = 200
@@ -82,16 +84,29 @@ def _scales() -> Iterator[_Scale]:
 
 
 _SCALES: Final = tuple(_scales())
+_FIRST_SIGNAL: Final = 1 + sum(map(len, EDGES.values()))
+_COLUMN_OF: Final = {signal: _FIRST_SIGNAL + place for place, signal in enumerate(COUNTED_SIGNALS)}
 _NO_VALUES: Final = (None,) * len(_SCALES)
-_NONE_COUNTED: Final = array("I", [0]) * (1 + sum(map(len, EDGES.values())))
+_NONE_COUNTED: Final = array("I", [0]) * (_FIRST_SIGNAL + len(COUNTED_SIGNALS))
+
+
+_KEPT_COMMON: Final = 16
+_Window = tuple["array[int]", "array[int]", int]
+"""The last row, the row before the first, and the number of transfers between them."""
 
 
 class ShareReading(NamedTuple):
-    """The share of each measure, the least of them, and what to count of the transfer."""
+    """The share of each measure, the least of them, the common signals, and what to count of the transfer."""
 
     permille: list[int | None]
     rarest: int | None
+    common: str | None
     reached: Reached
+
+
+def counted(signals: Iterable[str]) -> Reached:
+    """What to count of a transfer that has points by these signals."""
+    return tuple((column, column) for column in map(_COLUMN_OF.get, signals) if column is not None)
 
 
 class Prevalence:
@@ -106,9 +121,10 @@ class Prevalence:
     >>> prevalence.share(DAY_US - 1, [520], is_card=False).rarest  # their day is not completed
     """
 
-    __slots__ = ("_kinds", "_newest")
+    __slots__ = ("_common", "_kinds", "_newest")
 
     def __init__(self) -> None:
+        self._common: dict[tuple[int, bool], str] = {}  # by day and kind, until a row before the day changes
         self._kinds = (_Days(), _Days())  # cards apart
         self._newest = _NEVER
 
@@ -121,6 +137,8 @@ class Prevalence:
                 days.forget(day - KEPT_DAYS)
         elif day <= self._newest - KEPT_DAYS:
             return
+        if any([day < read_at for read_at, _ in self._common]):  # noqa: C419 - a list costs half as much
+            self._common.clear()
         for row in self._kinds[is_card].rows_from(day):
             row[0] = row[0] + 1 & _WRAP
             for first, highest in reached:
@@ -129,7 +147,8 @@ class Prevalence:
 
     def share(self, at: int, values: Values, *, is_card: bool) -> ShareReading:
         """Of each value: of 1,000 transfers, how many reach the highest edge that it reaches; all 1,000 below them."""
-        windows = self._windows(at // DAY_US, is_card=is_card)
+        day = at // DAY_US
+        windows = self._windows(day, is_card=is_card)
         rarest = all_of_them = _THOUSAND if windows else None
         reached: list[tuple[int, int]] = []
         permille: list[int | None] = []
@@ -142,15 +161,29 @@ class Prevalence:
             if rarest is None:
                 permille.append(None)
                 continue
-            share = max([-(-_THOUSAND * (end[column] - start[column] & _WRAP) // n) for end, start, n in windows])
+            share = max([_share(window, column) for window in windows])
             rarest = min(rarest, share)
             permille.append(share)
         if len(permille) < len(_SCALES):
             permille += _NO_VALUES[len(permille) :]
-        return ShareReading(permille, rarest, tuple(reached))
+        common = self._common_signals(day, windows, is_card=is_card) if windows else None
+        return ShareReading(permille, rarest, common, tuple(reached))
 
-    def _windows(self, day: int, *, is_card: bool) -> list[tuple["array[int]", "array[int]", int]]:
-        """Last row, the row before the first, and number of the windows with enough transfers before a day."""
+    def _common_signals(self, day: int, windows: Sequence[_Window], *, is_card: bool) -> str:
+        common = self._common.get((day, is_card))
+        if common is None:
+            if len(self._common) == _KEPT_COMMON:
+                self._common.clear()
+            common = " ".join(
+                signal
+                for signal, column in _COLUMN_OF.items()
+                if max(_share(window, column) for window in windows) >= COMMON_FROM_PERMILLE
+            )
+            self._common[day, is_card] = common
+        return common
+
+    def _windows(self, day: int, *, is_card: bool) -> list[_Window]:
+        """The windows with enough transfers before a day."""
         if day - QUARTER_DAYS <= self._newest - KEPT_DAYS:
             return []
         days = self._kinds[is_card]
@@ -170,10 +203,16 @@ class Prevalence:
 
     def load(self, dumped: Any) -> None:
         self._newest, kinds = dumped
+        self._common.clear()
         size = len(_NONE_COUNTED) * _NONE_COUNTED.itemsize
         for days, (first, rows) in zip(self._kinds, kinds, strict=True):
             days.first = first
             days.rows = [array("I", rows[start : start + size]) for start in range(0, len(rows), size)]
+
+
+def _share(window: _Window, column: int) -> int:
+    end, start, n = window
+    return -(-_THOUSAND * (end[column] - start[column] & _WRAP) // n)
 
 
 class _Days:

@@ -20,7 +20,7 @@ from tests.oracle.random_streams import Teller, stream_of, streams
 from tests.support import bank_events as bank
 
 GONE = {"entity.sanctionsHit"}
-LEFT_OUT = {"entity.rescreenDays", "policy.ladderVersion"}
+LEFT_OUT = {"entity.rescreenDays", "policy.ladderVersion", "commonSignals"}  # a score is no feature of the oracle's
 NEW = {
     *("moved", "entity.fraudRisk", "entity.busiestDay35dCount", "entity.busiestDay35dCents", "entity.peak48hCents"),
     *("entity.left48hCents", "entity.newMoney48hCents", "counterparty.unauthorizedReturns60d"),

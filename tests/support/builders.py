@@ -176,6 +176,7 @@ _QUIET: Final[dict[str, Any]] = {
     "first_chain_permille": None,
     "first_middles_permille": None,
     "rarest_permille": 1_000,
+    "common_signals": "",
     "card_present": None,
     "entry_mode": None,
     "merchant_category": None,

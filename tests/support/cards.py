@@ -72,6 +72,12 @@ def total_by_hand(card: Scorecard, scorer: Scorer[Any], inputs: Any, fired: dict
     """The score of those points: facts and families within their caps, overlaps taken away, all within 0 and 100."""
     caps = {cap.family: cap.points for cap in card.caps}
     families: dict[str | None, int] = {}
+    common = set() if scorer.common is None else set((scorer.common.of(inputs) or "").split())
+    left = caps.get("common", 100 * len(fired))
+    for signal_id in scorer.signals:  # in the order in which signals are measured
+        if signal_id in common and fired.get(signal_id, 0) > 0:
+            counting = min(left, fired[signal_id])
+            fired, left = fired | {signal_id: counting}, left - counting
     for signal_id, points in fired.items():
         family = scorer.signals[signal_id].family
         families[family] = families.get(family, 0) + points

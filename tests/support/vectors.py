@@ -5,6 +5,7 @@ from typing import Any, Final
 import msgspec
 from hypothesis import strategies as st
 
+from clearhold.features.catalogue.thresholds import COUNTED_SIGNALS
 from clearhold.features.catalogue.vector import FeatureVector
 from clearhold.features.core.vocabulary import AchType, Direction, PepStatus, Rail, VerificationStatus
 from tests.support.builders import a_vector
@@ -35,6 +36,7 @@ _WORDS: Final[dict[str, st.SearchStrategy[Any]]] = {
     "structuring_thresholds": st.sampled_from(("300000,1000000", "250000")),
     "thresholds_version": st.just("thresholds-v1"),
     "ladder_version": st.just("ladder-v1"),
+    "common_signals": st.sampled_from((None, "", "TRS-VEL-03 TRS-CPY-09", " ".join(COUNTED_SIGNALS))),
     "entry_mode": st.sampled_from((None, "ECOMMERCE")),
     "merchant_category": st.sampled_from((None, "5411")),
     "merchant_state": st.sampled_from((None, "TX")),

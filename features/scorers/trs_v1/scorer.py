@@ -8,10 +8,11 @@ Source  measures and triggers are named beside each signal, a family a file; cap
 
 from typing import Final
 
+from clearhold.features.catalogue.thresholds import COUNTED_SIGNALS
 from clearhold.features.catalogue.vector import FeatureVector, is_attempt
 from clearhold.features.core.vocabulary import Rail
 from clearhold.features.scorers.engine import default_card
-from clearhold.features.scorers.signal import Fact, Family, InputKind, Scorer, SignalGroup
+from clearhold.features.scorers.signal import Common, Fact, Family, InputKind, Scorer, SignalGroup
 from clearhold.features.scorers.trs_v1 import (
     amount,
     flow,
@@ -111,6 +112,7 @@ SCORER: Final = Scorer[FeatureVector](
     observations=_observations,
     capped=tuple(_CAPS),
     facts=tuple(_FACTS),
+    common=Common(frozenset(COUNTED_SIGNALS), lambda vector: vector.common_signals),
     kinds=_KINDS,
     kind_of=lambda vector: _ATTEMPTED[vector.rail] if is_attempt(vector) else vector.rail,
     has_program_floor=True,
@@ -120,6 +122,7 @@ DEFAULT: Final = default_card(
     SCORER,
     caps=_CAPS,
     facts=_FACTS,
+    common=0,
     floor=ENTITY_FLOOR,
     program_floor=PROGRAM_FLOOR,
     signals=(

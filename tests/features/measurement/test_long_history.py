@@ -1,11 +1,13 @@
 """The state against the naive oracle over four months, which usual months, chains and shares in the program need."""
 
+import json
 from random import Random
 from typing import Any, Final
 
 import msgspec
 import pytest
 
+from clearhold.features.catalogue.thresholds import COUNTED_SIGNALS
 from clearhold.features.catalogue.vector import FeatureVector, TransferFeaturesRow, values_by_name
 from clearhold.features.core.instants import DAY_US, HOUR_US
 from clearhold.features.core.log_entry import LogEntry
@@ -106,3 +108,35 @@ def test_given_months_of_transfers_when_they_are_applied_then_every_measure_of_a
     long = [name for name in told if name.startswith(("payer.", "payee.", "first.", "day.")) or "Permille" in name]
     assert len(long) >= 40
     assert not {name for name in long if not told[name] - {None, 0, 1_000}}
+
+
+def test_given_months_of_transfers_when_they_are_scored_then_common_signals_are_those_of_the_days_before() -> None:
+    told = set[str | None]()
+    for seed in range(2):
+        first = dict[str, TransferFeaturesRow]()
+        for row in rows_of(ShardState(0), months(Random(seed))):
+            if isinstance(row, TransferFeaturesRow):
+                alike = [
+                    other for other in first.values() if (other.vector.rail == "card") == (row.vector.rail == "card")
+                ]
+                assert row.vector.common_signals == common_in(alike, row.taken_at // DAY_US), row.transfer_id
+                told.add(row.vector.common_signals)
+                if row.vector.moved:
+                    first.setdefault(row.transfer_id, row)
+
+    assert len(told) > 4
+
+
+def common_in(scored: list[TransferFeaturesRow], day: int) -> str | None:
+    """The signals by which more than 30 of 1,000 had points when first scored: in 90 days before, or in 7."""
+    windows = [[row for row in scored if day - days <= row.taken_at // DAY_US < day] for days in (90, 7)]
+    if len(windows[0]) < FEW:
+        return None
+    ids = [
+        [{each["id"] for each in json.loads(row.reasons) if each["weight"] > 0} for row in window] for window in windows
+    ]
+    return " ".join(
+        signal
+        for signal in COUNTED_SIGNALS
+        if any(len(each) >= FEW and 1_000 * sum(signal in one for one in each) > 30 * len(each) for each in ids)
+    )

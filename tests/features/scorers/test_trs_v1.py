@@ -6,9 +6,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from clearhold.features.catalogue.thresholds import COUNTED_SIGNALS
 from clearhold.features.catalogue.vector import FeatureVector
 from clearhold.features.core.vocabulary import Band, Reason, Score, band_of
-from clearhold.features.scorers.signal import Family
+from clearhold.features.scorers.signal import COMMON, Family
 from clearhold.features.scorers.trs_v1 import scorer as trs_v1
 from tests.checks.scorecards import found
 from tests.support.builders import a_vector
@@ -22,6 +23,12 @@ def scored(**over: object) -> Score:
 def fired(vector: FeatureVector, family: Family | None = None) -> list[Reason]:
     reasons = trs_v1.DEFAULT.fired(vector)
     return [reason for reason in reasons if family in (None, trs_v1.SCORER.families[reason.id])]
+
+
+def counting(vector: FeatureVector, family: Family) -> list[Reason]:
+    """Those whose points are not taken away for being common."""
+    common = (vector.common_signals or "").split()
+    return [reason for reason in fired(vector, family) if reason.id not in common or reason.weight < 0]
 
 
 def below_the_floor(vector: FeatureVector) -> bool:
@@ -68,14 +75,18 @@ def test_given_any_vector_when_a_family_is_over_its_cap_then_the_cap_is_a_reason
     if score.value is None:
         return
 
+    common = (vector.common_signals or "").split()
+    assert sum(reason.weight for reason in found(score, trs_v1.SCORER.cap_id(COMMON))) == -sum(
+        reason.weight for reason in fired(vector) if reason.id in common and reason.weight > 0
+    )
     of_facts = dict.fromkeys(Family, 0)
     for fact, most in trs_v1.DEFAULT.facts.items():
-        points = sum(reason.weight for reason in fired(vector, fact.family) if reason.id in fact.signals)
+        points = sum(reason.weight for reason in counting(vector, fact.family) if reason.id in fact.signals)
         expected = [most - points] if points > most else []
         assert [reason.weight for reason in found(score, trs_v1.SCORER.cap_id(fact.name))] == expected
         of_facts[fact.family] += sum(expected)
     for family, most in trs_v1.DEFAULT.caps.items():
-        points = sum(reason.weight for reason in fired(vector, family)) + of_facts[family]
+        points = sum(reason.weight for reason in counting(vector, family)) + of_facts[family]
         expected = [most - points] if points > most else []
         assert [reason.weight for reason in found(score, trs_v1.SCORER.cap_id(family))] == expected
 
@@ -232,3 +243,43 @@ def test_given_a_payment_back_among_much_else_then_facts_are_capped_before_their
     }
     assert {reason.id: reason.weight for reason in score.reasons} == flows
     assert score.value == 60
+
+
+@pytest.mark.parametrize(
+    ("common", "weights"),
+    [
+        (None, {"TRS-FLO-10": 30, "TRS-AMT-04": 6}),
+        ("", {"TRS-FLO-10": 30, "TRS-AMT-04": 6}),
+        ("TRS-CPY-01", {"TRS-FLO-10": 30, "TRS-AMT-04": 6}),  # common, and this transfer does not do it
+        ("TRS-AMT-04", {"TRS-FLO-10": 30, "TRS-AMT-04": 6, "TRS-CAP-13": -6}),
+        ("TRS-AMT-04 TRS-FLO-10", {"TRS-FLO-10": 30, "TRS-AMT-04": 6, "TRS-CAP-13": -36}),
+    ],
+)
+def test_given_signals_that_are_common_in_the_program_then_they_are_listed_and_have_no_points(
+    common: str | None, weights: dict[str, int]
+) -> None:
+    score = scored(**BACK, declared_rails="", repeated_amount_count_24h=5, common_signals=common)
+
+    assert {reason.id: reason.weight for reason in score.reasons} == weights
+    assert score.value == sum(weights.values())
+
+
+def test_given_a_common_signal_of_a_capped_fact_then_its_points_are_taken_away_once() -> None:
+    over = BACK | {"typology_round_trip": True, "declared_rails": ""}
+
+    score = scored(**over, common_signals="TRS-FLO-10")
+
+    assert {reason.id: reason.weight for reason in score.reasons} == {
+        "TRS-FLO-10": 30,
+        "TRS-FLO-07": 25,
+        "TRS-CAP-13": -30,
+    }
+
+
+def test_given_the_counted_signals_then_each_is_a_signal_that_is_not_hard() -> None:
+    signals = trs_v1.SCORER.signals
+
+    assert set(COUNTED_SIGNALS) <= signals.keys()
+    assert not [each for each in COUNTED_SIGNALS if signals[each].hard or signals[each].mitigates]
+    stated = {Family.RETURNS, Family.IDENTITY, Family.GEOGRAPHY, Family.DECLARED}
+    assert not stated & {signals[each].family for each in COUNTED_SIGNALS}

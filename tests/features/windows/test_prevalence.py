@@ -7,11 +7,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from clearhold.features.catalogue.thresholds import COUNTED_SIGNALS
 from clearhold.features.core.instants import DAY_US
 from clearhold.features.windows import prevalence
-from clearhold.features.windows.prevalence import EDGES, KEPT_DAYS, Prevalence, ShareReading
+from clearhold.features.windows.prevalence import EDGES, KEPT_DAYS, Prevalence, ShareReading, counted
 
 FEW: Final = 4
+NONE: Final = (None,) * len(EDGES)
 
 
 class Seen(NamedTuple):
@@ -123,6 +125,57 @@ def test_given_many_in_the_last_week_when_asked_then_the_larger_share_counts() -
     assert asked(counters, 60 * DAY_US, 900, None).rarest == 30
 
 
+SIGNALS: Final = COUNTED_SIGNALS[:3]
+DAYS: Final = st.one_of(st.integers(0, 12), st.integers(0, 200)).map(lambda day: day * DAY_US)
+
+
+@settings(max_examples=200, deadline=None)
+@given(
+    transfers=st.lists(st.tuples(DAYS, st.sets(st.sampled_from(SIGNALS)), st.booleans()), max_size=60),
+    most=st.sampled_from((30, 200, 500)),
+)
+def test_given_scored_transfers_in_any_order_when_asked_then_the_common_signals_are_those_counted_one_by_one(
+    transfers: list[tuple[int, set[str], bool]], most: int
+) -> None:
+    counters, seen = Prevalence(), list[tuple[int, set[str], bool]]()
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(prevalence, "COMMON_FROM_PERMILLE", most + 1)
+        for number, each in enumerate([*transfers, *transfers]):
+            at, signals, is_card = each
+            assert counters.share(at, NONE, is_card=is_card).common == common_by_hand(seen, each, most)
+            if number < len(transfers):
+                counters.add(at, counted([*sorted(signals), "TRS-KYC-01"]), is_card=is_card)
+                seen.append(each)
+
+
+def common_by_hand(seen: list[tuple[int, set[str], bool]], asked: tuple[int, set[str], bool], most: int) -> str | None:
+    day = asked[0] // DAY_US
+    alike = [(at // DAY_US, signals) for at, signals, is_card in seen if is_card == asked[2]]
+    windows = [[signals for of, signals in alike if day - days <= of < day] for days in (90, 7)]
+    if len(windows[0]) < FEW:
+        return None
+    return " ".join(
+        signal
+        for signal in SIGNALS
+        if any(len(each) >= FEW and 1_000 * sum(signal in one for one in each) > most * len(each) for each in windows)
+    )
+
+
+def test_given_a_late_transfer_of_a_day_before_when_asked_again_on_the_same_day_then_it_is_counted() -> None:
+    counters, signal = Prevalence(), SIGNALS[0]
+    for number in range(FEW):
+        counters.add(number, counted(()), is_card=False)
+    assert counters.share(3 * DAY_US, NONE, is_card=False).common == ""
+
+    counters.add(3 * DAY_US, counted([signal]), is_card=False)
+    assert counters.share(3 * DAY_US, NONE, is_card=False).common == ""
+
+    counters.add(2 * DAY_US, counted([signal]), is_card=False)
+    assert counters.share(3 * DAY_US, NONE, is_card=False).common == signal
+    assert counters.share(2 * DAY_US, NONE, is_card=False).common == ""
+
+
 def test_given_cards_when_others_are_asked_about_then_they_are_apart() -> None:
     counters = Prevalence()
     for number in range(FEW):
@@ -140,12 +193,12 @@ def test_given_years_of_transfers_when_they_are_dumped_then_no_more_than_the_kep
 
     _, kinds = counters.dump()
 
-    a_row = 4 * (1 + sum(len(edges) for edges in EDGES.values()))
+    a_row = 4 * (1 + sum(len(edges) for edges in EDGES.values()) + len(COUNTED_SIGNALS))
     assert [len(rows) // a_row for _, rows in kinds] == [KEPT_DAYS, KEPT_DAYS + 1]
 
 
 def test_given_counters_near_their_end_when_more_is_counted_then_the_shares_are_right() -> None:
-    counters, width = Prevalence(), 1 + sum(len(edges) for edges in EDGES.values())
+    counters, width = Prevalence(), 1 + sum(len(edges) for edges in EDGES.values()) + len(COUNTED_SIGNALS)
     full = array("I", [2**32 - 5] * width).tobytes()
     counters.load((KEPT_DAYS, [(0, full * (KEPT_DAYS + 1)), (0, b"")]))
 
