@@ -35,7 +35,11 @@ OF_BUSY_ACTORS: Final = {"entity.newCounterparties24h"}
 OTHERWISE: Final = RETURNS | PROBES | OF_BUSY_ACTORS
 """Features whose meaning, not their actor, differs between this state and the oracle."""
 
-MET: Final = {"pair.firstTime", "payer.newPayees90d", "payee.newPayers90d", "program.rarePairs90d"}
+MET: Final = {
+    *("pair.firstTime", "payer.newPayees90d", "payee.newPayers90d", "program.rarePairs90d"),
+    *("payer.newPayees7d", "payer.newPayees30d", "payee.newPayers7d", "payee.newPayers30d", "payer.newPayers30d"),
+    *("payer.newPayeesOverUsualPercent", "payee.newPayersOverUsualPercent", "payer.newPayersOverUsualPercent"),
+}
 AT_FIRST_SIGHT: Final = MET | {"entity.rescreenDays"}
 """Who met whom is remembered by the first transfer in the log, and of a merged pair by the earlier meeting;
 the screening cadence goes by the score that the entity was given before."""
@@ -55,7 +59,11 @@ def is_plain(entry: LogEntry) -> bool:
 
 
 def is_of_account(entry: LogEntry) -> bool:
-    return entry.kind == EntryKind.BANK and json.loads(entry.body)["type"].startswith("account.")
+    """Whether it may state an owner."""
+    body = json.loads(entry.body)
+    if entry.kind == EntryKind.DIRECTORY:
+        return bool(body["kind"] == "account")
+    return entry.kind == EntryKind.OWNER or (entry.kind == EntryKind.BANK and body["type"].startswith("account."))
 
 
 def in_order(entries: Iterable[tuple[str, bytes, int]]) -> list[LogEntry]:
