@@ -127,6 +127,12 @@ class Shares(Group, frozen=True):
         feature("first.quietAmountPermille", _DAYS_90, unit=_SHARE),
         "Those of first.quietPairPermille that reach as much of the amount over the program's median; null for others.",
     ]
+    first_drained_permille: Annotated[
+        int | None,
+        feature("first.drainedPermille", _DAYS_90, unit=_SHARE),
+        "First payments of a pair, not by card, that leave the program with as close an amount to entity.in48hCents: "
+        "the smaller over the larger; null where nothing came in.",
+    ]
     first_sent_permille: Annotated[
         int | None,
         feature("first.sentPermille", _DAYS_90, unit=_SHARE),

@@ -24,6 +24,9 @@ SMALL_CARD_BELOW_CENTS: Final = 500
 # Proposed here: a node is busy from three times its usual week on, and a scatter-gather has three middlemen at least.
 USUAL_WEEK_FACTOR: Final = 3
 SCATTER_GATHER_MIDDLES: Final = 3
+# Proposed here: a clean history has 60 transfers, and a party is known to an entity from 5 of its newest 64 on.
+CLEAN_TRANSFERS: Final = 60
+KNOWN_PARTY_TRANSFERS: Final = 5
 
 # Proposed here: what more than 30 of 1,000 of a program's transfers do is common in that program.
 COMMON_FROM_PERMILLE: Final = 31

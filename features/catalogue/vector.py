@@ -32,7 +32,7 @@ from clearhold.features.catalogue.flows import (
 )
 from clearhold.features.catalogue.purchases import Purchases
 from clearhold.features.catalogue.shares import Shares
-from clearhold.features.catalogue.weeks import FundsOrigin, Weeks
+from clearhold.features.catalogue.weeks import FundsOrigin, PairPast, Weeks
 from clearhold.features.core.money import money_leaves
 
 FEATURE_VERSION: Final = "features-v7"
@@ -42,7 +42,7 @@ RARE_AT_MOST: Final = 3
 GROUPS: Final[tuple[type[Group], ...]] = (
     *(Facts, Identity, Activity, Relationship, ProgramFigures, Typologies, History, Amounts, Passing),
     *(Flow, Returns, AchEntries, Cards, Novelties, Standing, MeasuredInForce, Rhythm),
-    *(Weeks, FundsOrigin, Shares, Purchases),
+    *(Weeks, PairPast, FundsOrigin, Shares, Purchases),
 )
 """All groups, in the order of the vector."""
 
@@ -54,7 +54,7 @@ if TYPE_CHECKING:
 
     class _OfFlows(MeasuredInForce, Standing, Novelties, Cards, AchEntries, Returns, Flow, _OfAmounts, frozen=True): ...
 
-    class FeatureVector(Purchases, Shares, FundsOrigin, Weeks, Rhythm, _OfFlows, frozen=True): ...
+    class FeatureVector(Purchases, Shares, FundsOrigin, PairPast, Weeks, Rhythm, _OfFlows, frozen=True): ...
 
 else:
     # A Struct has one base with fields, so the fields of all groups are put together here.

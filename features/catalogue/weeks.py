@@ -53,6 +53,17 @@ class Weeks(Group, frozen=True):
     ]
 
 
+class PairPast(Group, frozen=True):
+    """What the entity had with this party before; None where no signal could fire on it."""
+
+    pair_count_of_newest_64: Annotated[
+        int | None,
+        feature("pair.countOfNewest64", "the newest 64"),
+        "Of the entity's newest 64 transfers before that moved money the same way, those with this party; null below "
+        "60 earlier transfers of the entity and 5 of the program with the counterparty.",
+    ]
+
+
 class FundsOrigin(Group, frozen=True):
     """What the payer received before it pays, and how the money reached it; None on cards and without both sides."""
 

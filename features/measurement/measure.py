@@ -18,6 +18,7 @@ from clearhold.features.measurement.activity import ach_entries, amounts_of, car
 from clearhold.features.measurement.actor_inputs import has_fraud_risk, identity_at
 from clearhold.features.measurement.flow import flow_of, follow, is_asked, is_regular, novelty_of
 from clearhold.features.measurement.origins import origins_of
+from clearhold.features.measurement.pairs import pair_past_of
 from clearhold.features.measurement.purchases import purchases_of
 from clearhold.features.measurement.rhythm import passing_of, rhythm_of
 from clearhold.features.measurement.shares import Graded, shares_of
@@ -54,7 +55,7 @@ def measure(
     structuring_7d, structuring_24h = _structuring(
         subject, thresholds.lines, at, own_actor=before.own, own_party=before.own_party
     )
-    activity = _activity(subject, before, at, structuring_7d)
+    activity, relationship = _activity(subject, before, at, structuring_7d), _relationship(subject, before, at)
     history = _history(subject, before, at, structuring_24h)
     amounts, most_cents = amounts_of(subject, before, at)
     rhythm = rhythm_of(subject, program, around, novelty, at, most_cents)
@@ -68,7 +69,7 @@ def measure(
         *astuple(_facts(subject)),
         *astuple(identity_at(subject.actor, at)),
         *astuple(activity),
-        *astuple(_relationship(subject, before, at)),
+        *astuple(relationship),
         *astuple(_program_figures(subject, program, declared, baseline, before, at)),
         *astuple(_typologies(subject, declared, thresholds.lines, chain, way_back, before, at)),
         *astuple(history),
@@ -83,6 +84,7 @@ def measure(
         *astuple(_in_force(subject, program, thresholds, at)),
         *astuple(rhythm),
         *astuple(weeks),
+        *astuple(pair_past_of(subject, around, activity, relationship, at)),
         *astuple(origins),
         *astuple(shares),
         *astuple(purchases_of(subject, program, at)),

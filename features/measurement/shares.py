@@ -16,6 +16,7 @@ from clearhold.features.catalogue.flows import Rhythm
 from clearhold.features.catalogue.shares import Shares
 from clearhold.features.catalogue.vector import RARE_AT_MOST
 from clearhold.features.catalogue.weeks import FundsOrigin, Weeks
+from clearhold.features.core.money import money_leaves
 from clearhold.features.core.vocabulary import Rail
 from clearhold.features.measurement.subject import Subject
 from clearhold.features.state.program_series import ProgramSeries
@@ -128,13 +129,23 @@ def _first(subject: Subject, graded: Graded, day_cents: int | None) -> Values:
         weeks.payer_new_payers_over_usual_percent if (of_payer or 0) >= NEW_PARTIES_FROM else None,
         quiet,
         quiet_amount,
+        _drained(subject, graded.amounts.entity_in_cents_48h),
         *_origins(graded.origins),
     )
 
 
 def _last_receipt(subject: Subject, origins: FundsOrigin) -> int | None:
     """The smaller of the amount and the last receipt in per cent of the larger."""
-    cents, received = subject.cents, origins.payer_last_receipt_cents
+    return _closeness(subject.cents, origins.payer_last_receipt_cents)
+
+
+def _drained(subject: Subject, received: int) -> int | None:
+    """As ``_last_receipt``, of all that the entity received in 48 hours, where it pays off cards."""
+    is_payment = subject.rail != _CARD and money_leaves(subject.rail, subject.direction, subject.type)
+    return _closeness(subject.cents, received) if is_payment else None
+
+
+def _closeness(cents: int | None, received: int | None) -> int | None:
     return _PERCENT * min(cents, received) // max(cents, received) if cents and received else None
 
 

@@ -56,6 +56,7 @@ EDGES: Final = {
     "first_payer_over_usual": _OVER_USUAL,
     "quiet_pair": (1,),
     "quiet_amount": (100, 150, 200, 300, 500, 800, 1_200, 2_000, 4_000, 8_000, 16_000),
+    "first_drained": (70, 80, 85, 90, 95, 97, 98, 99, 100),
     "first_sent": (50, 80, 90, 95, 100, 110, 125, 150, 200, 300, 500, 1_000),
     "first_chain": (1, 2, 3, 4, 5),
     "first_middles": (2, 3, 4, 6, 8, 12, 16, 24),

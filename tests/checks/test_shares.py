@@ -36,6 +36,7 @@ MONEY: Final = {
     "payer_sent_cents_30d": 950_00,
     "first_chain_hops_14d": 2,
     "first_middles_30d": 3,
+    "entity_in_cents_48h": 102_00,
 }
 USUAL_DAY: Final = "a usual day has 0.5 (n = 15)"
 MEDIAN: Final = "USD 100.00, and the program's median is USD 40.00"
@@ -61,6 +62,7 @@ TOLD: Final = {
     "first_of_middles": f"{FIRST}: one party paid 3 payers of the payee in 30 days",
     "hops_in_hours": "The payer received money over 1 hop, each within 2 hours of the next",
     "like_last_receipt": "USD 100.00, and the payer received USD 101.00 1 hour before",
+    "received_and_drained": f"{FIRST}: USD 100.00, and USD 102.00 came in within 48 hours before",
     "received_and_sent": f"{FIRST}: USD 950.00 sent in 30 days of USD 1,000.00 received",
     "chain_of_first_payments": f"{FIRST}, after 2 first payments in a row before it",
 }
@@ -83,6 +85,7 @@ COLUMNS: Final = {
     "first_of_middles": "first_middles",
     "hops_in_hours": "quick_hops",
     "like_last_receipt": "last_receipt",
+    "received_and_drained": "first_drained",
     "received_and_sent": "first_sent",
     "chain_of_first_payments": "first_chain",
 }

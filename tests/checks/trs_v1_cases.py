@@ -363,10 +363,11 @@ HISTORY: Final = {
     "clean history": Case(
         "TRS-HIS-01",
         -5,
-        {"entity_prior_transfers": 60, "counterparty_n": 20},
+        {"entity_prior_transfers": 60, "counterparty_n": 5, "pair_count_of_newest_64": 5},
         (
             {"entity_prior_transfers": 59},
-            {"counterparty_n": 19},
+            {"counterparty_n": 5_000, "pair_count_of_newest_64": 4},
+            {"pair_count_of_newest_64": None},
             {"entity_prior_returns": 1},
             {"counterparty_prior_returns": 1},
         ),

@@ -18,7 +18,7 @@ from tests.oracle.graph import edges_of, fan_fields, regular_fields
 from tests.oracle.landing import land
 from tests.oracle.learning import learn_account, learn_answer, learn_counterparty, learn_entity, learn_owner
 from tests.oracle.origins import origin_fields
-from tests.oracle.pairs import pair_fields, take_note, week_fields
+from tests.oracle.pairs import pair_fields, past_field, take_note, week_fields
 from tests.oracle.policies import learn_approval, learn_policy, learn_request, policy_fields, thresholds_at
 from tests.oracle.programs import baseline_of, program_fields
 from tests.oracle.purchases import purchase_fields
@@ -144,4 +144,5 @@ def features_of(program: Program, subject: Subject, attempts: list[Other]) -> Fi
         **origin_fields(program, subject, own, edges, others),
         **purchase_fields(subject, attempts),
     }
+    fields |= past_field(subject, edges, fields)
     return fields | share_fields(program, subject, fields)

@@ -9,11 +9,13 @@ from typing import Any, Final
 
 from clearhold.features.core.instants import DAY_US
 from tests.oracle.facts import Key, Meeting, Program
-from tests.oracle.graph import sides_of
-from tests.oracle.view import Other, Subject
+from tests.oracle.graph import Edge, sides_of
+from tests.oracle.view import NEWEST, Other, Subject
 
 WINDOW_US: Final = 90 * DAY_US
 RARE_AT_MOST: Final = 3
+TRANSFERS_FROM: Final = 60
+WITH_IT_FROM: Final = 5
 
 Fields = dict[str, Any]
 
@@ -74,6 +76,17 @@ def week_fields(program: Program, subject: Subject, others: list[Other]) -> Fiel
             fields[f"{name}OverUsualPercent"] = floor(100 * of_30d / (1 + usual))
     del fields["payer.newPayers7d"]
     return fields
+
+
+def past_field(subject: Subject, edges: list[Edge], fields: Fields) -> Fields:
+    """Of the actor's newest transfers the same way, those with the same party."""
+    asked = fields["entity.priorTransfers"] >= TRANSFERS_FROM and fields["counterparty.n"] >= WITH_IT_FROM
+    if subject.actor is None or not asked:
+        return {"pair.countOfNewest64": None}
+    payer, payee = sides_of(subject)
+    before = sorted((edge for edge in edges if edge.own < subject.at), key=lambda edge: edge.own)
+    same_way = [e for e in before if (e.payer if payer == subject.actor else e.payee) == subject.actor]
+    return {"pair.countOfNewest64": sum((e.payer, e.payee) == (payer, payee) for e in same_way[-NEWEST:])}
 
 
 def _paired_count(at: int, others: list[Other]) -> int:

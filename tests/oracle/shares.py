@@ -33,6 +33,7 @@ STEPS: Final[dict[str, list[int]]] = {
     "first.payerOverUsualPermille": OVER_USUAL,
     "first.quietPairPermille": [1],
     "first.quietAmountPermille": [100, 150, 200, 300, 500, 800, 1200, 2000, 4000, 8000, 16000],
+    "first.drainedPermille": [70, 80, 85, 90, 95, 97, 98, 99, 100],
     "first.sentPermille": [50, 80, 90, 95, 100, 110, 125, 150, 200, 300, 500, 1000],
     "first.chainPermille": [1, 2, 3, 4, 5],
     "first.middlesPermille": [2, 3, 4, 6, 8, 12, 16, 24],
@@ -115,6 +116,9 @@ def _firsts(subject: Subject, fields: Fields, day: Fields, median: int | None) -
         "first.chainPermille": fields["first.chain14dHops"],
         "first.middlesPermille": fields["first.middles30d"],
     }
+    came = fields["entity.in48hCents"]
+    if subject.cents and came and subject.flow == "out" and subject.rail != "card":
+        firsts["first.drainedPermille"] = floor(100 * min(Fraction(subject.cents, came), Fraction(came, subject.cents)))
     received = fields["payer.received30dCents"]
     if received is not None and received > 0:
         firsts["first.sentPermille"] = 100 * fields["payer.sent30dCents"] // received

@@ -12,12 +12,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from clearhold.features.core.log_entry import EntryKind, LogEntry
-from tests.oracle import shares
 from tests.oracle.comparing import differences
 from tests.oracle.facts import SEEDED
 from tests.oracle.oracle import Expected, Oracle
 from tests.oracle.random_streams import Teller, stream_of, streams
 from tests.support import bank_events as bank
+from tests.support.few_transfers import let_few_suffice
 
 GONE = {"entity.sanctionsHit"}
 LEFT_OUT = {"entity.rescreenDays", "policy.ladderVersion", "commonSignals"}  # a score is no feature of the oracle's
@@ -67,7 +67,7 @@ def test_given_random_streams_when_policies_come_into_force_then_a_version_is_on
 def test_given_random_streams_when_they_are_scored_then_no_feature_is_always_empty(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(shares, "FLOOR", 3)  # no stream has 200 transfers
+    let_few_suffice(monkeypatch, 3)
     told: dict[str, set[Any]] = defaultdict(set)
     for seed in SEEDS:
         oracle = Oracle()

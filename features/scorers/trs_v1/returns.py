@@ -7,6 +7,7 @@ Source  named at each signal; [P] is proposed here, to be tuned on labels
 from collections.abc import Iterator, Sequence
 from typing import Final
 
+from clearhold.features.catalogue.thresholds import CLEAN_TRANSFERS, KNOWN_PARTY_TRANSFERS
 from clearhold.features.catalogue.vector import FeatureVector, pays
 from clearhold.features.core.money import counted, money, originates_debit
 from clearhold.features.core.scorecards import points_from, points_when
@@ -170,13 +171,13 @@ POINTS: Final = (
 """Of the default card."""
 
 
-CLEAN_HISTORY_TRANSFERS: Final = 60
-WELL_KNOWN_COUNTERPARTY: Final = 20
-
-
 def _is_clean(v: FeatureVector) -> bool:
-    """A long history without a return, with a counterparty that is well known; 60 and 20 [P]."""
-    if v.entity_prior_transfers < CLEAN_HISTORY_TRANSFERS or v.counterparty_n < WELL_KNOWN_COUNTERPARTY:
+    """A long history without a return, with a party that the entity itself knows; 60 and 5 [P].
+
+    That the program knows the party says nothing: everyone's stolen card is used at the same large merchants.
+    """
+    is_known = (v.pair_count_of_newest_64 or 0) >= KNOWN_PARTY_TRANSFERS
+    if not is_known or v.entity_prior_transfers < CLEAN_TRANSFERS:
         return False
     return not v.entity_prior_returns and not v.counterparty_prior_returns
 
@@ -184,11 +185,11 @@ def _is_clean(v: FeatureVector) -> bool:
 CLEAN: Final = Signal[FeatureVector](
     "TRS-HIS-01",
     "clean_history",
-    "At least 60 earlier transfers of the entity and 20 with the counterparty, none returned.",
+    "At least 60 earlier transfers of the entity, and 5 of its newest 64 the same way with this party, none returned.",
     _is_clean,
     lambda v, _: (
-        f"{v.entity_prior_transfers:,} earlier transfers by this entity, {v.counterparty_n:,} with this counterparty; "
-        "none was returned."
+        f"{v.entity_prior_transfers:,} earlier transfers by this entity, {v.pair_count_of_newest_64} of its newest 64 "
+        "with this party; none was returned."
     ),
     of_attempts=True,
     mitigates=True,

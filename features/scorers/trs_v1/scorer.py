@@ -88,7 +88,7 @@ _FACTS: Final = {
             signal.id
             for signal in (
                 *(flow.RAPID, flow.LAYERING, habits.IN_AND_OUT, habits.QUICK_HOPS, habits.CAME_BEFORE),
-                *(shares.HOPS, shares.LAST_RECEIPT, shares.SENT, shares.CHAIN),
+                *(shares.HOPS, shares.LAST_RECEIPT, shares.DRAINED, shares.SENT, shares.CHAIN),
             )
         ),
     ): 45,

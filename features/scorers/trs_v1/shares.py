@@ -230,6 +230,17 @@ LAST_RECEIPT: Final = _rare(
     _MULES,
     rails=BUT_CARD,
 )
+DRAINED: Final = _rare(
+    "TRS-FLO-22",
+    "received_and_drained",
+    "first_drained",
+    "A first payment out of the program beside all that the entity received in 48 h: how close they are.",
+    lambda v: (
+        f"{_FIRST}: {money(v.amount_cents or 0)}, and {money(v.entity_in_cents_48h)} came in within 48 hours before"
+    ),
+    _MULES,
+    rails=BUT_CARD,
+)
 SENT: Final = _rare(
     "TRS-FLO-20",
     "received_and_sent",
@@ -256,6 +267,6 @@ SIGNALS: Final = (
     *(DAY_OVER_USUAL, FIRST_IN_BUSY_DAY, AMOUNT_IN_BUSY_DAY, COUNT_OVER_USUAL, BUSY_HOUR, BUSY_HOURS),
     *(REPEATED, ODD_HOUR, FIRST_AMOUNT, QUIET_PAIR, QUIET_AMOUNT),
     *(PAYEE_NEW_PAYERS, PAYEE_OVER_USUAL, FIRST_AFTER_FIRST, PAYER_OVER_USUAL, MIDDLES),
-    *(HOPS, LAST_RECEIPT, SENT, CHAIN),
+    *(HOPS, LAST_RECEIPT, DRAINED, SENT, CHAIN),
 )
 GROUP: Final = SignalGroup(SIGNALS, lambda v: v.rarest_permille is not None and v.rarest_permille <= MOST_PERMILLE)

@@ -154,7 +154,7 @@ CONTEXTS: Final[tuple[dict[str, Any], ...]] = (
     {"entity_is_high_risk": True},
     ALMOST_REVIEW,
     ALMOST_HOLD,
-    ALMOST_HOLD | {"entity_prior_transfers": 60, "counterparty_n": 20},
+    ALMOST_HOLD | {"entity_prior_transfers": 60, "pair_count_of_newest_64": 5},
 )
 
 

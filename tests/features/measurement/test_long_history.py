@@ -12,10 +12,9 @@ from clearhold.features.catalogue.vector import FeatureVector, TransferFeaturesR
 from clearhold.features.core.instants import DAY_US, HOUR_US
 from clearhold.features.core.log_entry import LogEntry
 from clearhold.features.shard.shard import ShardState
-from clearhold.features.windows import prevalence
-from tests.oracle import shares
 from tests.support import bank_events as bank
 from tests.support.clock import T0
+from tests.support.few_transfers import let_few_suffice
 from tests.support.landing_questions import compared
 from tests.support.oracle_agreement import disagreements, rows_of
 
@@ -64,8 +63,7 @@ def transfer(chance: Random, number: int) -> tuple[str, bank.Data]:
 
 @pytest.fixture(autouse=True)
 def few(monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in (prevalence, shares):
-        monkeypatch.setattr(module, "FLOOR", FEW)
+    let_few_suffice(monkeypatch, FEW)
 
 
 @pytest.mark.parametrize("seed", range(4))

@@ -14,12 +14,12 @@ from clearhold.features.core.log_entry import LogEntry
 from clearhold.features.core.rows.events import TransferRow
 from clearhold.features.core.vocabulary import Reason
 from clearhold.features.shard.shard import ShardState
-from clearhold.features.windows import prevalence
-from tests.oracle import pieces, shares
+from tests.oracle import pieces
 from tests.oracle import random_streams as bank_shaped
 from tests.oracle.reading import counted
 from tests.support import bank_events as bank
 from tests.support.clock import T0
+from tests.support.few_transfers import let_few_suffice
 from tests.support.oracle_agreement import disagreements, rows_of
 from tests.support.random_streams import WIDTH, stream_of, streams
 
@@ -85,8 +85,7 @@ def test_given_a_long_stream_when_it_is_applied_then_every_vector_is_the_oracles
 def test_given_few_transfers_that_suffice_for_shares_when_a_long_stream_is_applied_then_every_vector_is_the_oracles(
     seed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for module in (prevalence, shares):
-        monkeypatch.setattr(module, "FLOOR", 3)
+    let_few_suffice(monkeypatch, 3)
     chance = Random(seed)
     both = (bank_shaped.stream_of(chance, 60), stream_of([chance.randbytes(WIDTH) for _ in range(150)]))
 

@@ -130,14 +130,16 @@ def test_given_points_beyond_a_hundred_when_a_transfer_is_scored_then_the_ceilin
 
 
 def test_given_only_a_good_history_when_a_transfer_is_scored_then_the_floor_is_a_reason() -> None:
-    score = scored(entity_prior_transfers=60, counterparty_n=20)
+    score = scored(entity_prior_transfers=60, pair_count_of_newest_64=5)
 
     assert score.value == 0
     assert [(reason.id, reason.weight) for reason in score.reasons] == [("TRS-CAP-00", 5), ("TRS-HIS-01", -5)]
 
 
 def test_given_a_good_history_when_a_hard_signal_fires_then_it_stays_hard_and_no_points_of_it_are_lost() -> None:
-    score = scored(entity_prior_transfers=60, counterparty_n=20, counterparty_country="CU", declared_countries="")
+    history = {"entity_prior_transfers": 60, "pair_count_of_newest_64": 5}
+
+    score = scored(**history, counterparty_country="CU", declared_countries="")
 
     assert (score.value, score.hard) == (35, True)
     assert [reason.id for reason in score.reasons] == ["TRS-GEO-03", "TRS-HIS-01"]
