@@ -91,9 +91,11 @@ _NO_VALUES: Final = (None,) * len(_SCALES)
 _NONE_COUNTED: Final = array("I", [0]) * (_FIRST_SIGNAL + len(COUNTED_SIGNALS))
 
 
-_KEPT_COMMON: Final = 16
+_KEPT_READ: Final = 16
 _Window = tuple["array[int]", "array[int]", int]
 """The last row, the row before the first, and the number of transfers between them."""
+_Past = tuple[list[_Window], str | None]
+"""The windows with enough transfers before a day, and the common signals in them."""
 
 
 class ShareReading(NamedTuple):
@@ -122,12 +124,13 @@ class Prevalence:
     >>> prevalence.share(DAY_US - 1, [520], is_card=False).rarest  # their day is not completed
     """
 
-    __slots__ = ("_common", "_kinds", "_newest")
+    __slots__ = ("_kinds", "_newest", "_read", "_read_upto")
 
     def __init__(self) -> None:
-        self._common: dict[tuple[int, bool], str] = {}  # by day and kind, until a row before the day changes
         self._kinds = (_Days(), _Days())  # cards apart
         self._newest = _NEVER
+        self._read: dict[tuple[int, bool], _Past] = {}  # by day and kind, until a row before the day changes
+        self._read_upto = _NEVER
 
     def add(self, at: int, reached: Reached, *, is_card: bool) -> None:
         """Count a transfer that was just scored for the first time, with what its share says that it reached."""
@@ -136,10 +139,12 @@ class Prevalence:
             self._newest = day
             for days in self._kinds:
                 days.forget(day - KEPT_DAYS)
+            self._read.clear()
         elif day <= self._newest - KEPT_DAYS:
             return
-        if any([day < read_at for read_at, _ in self._common]):  # noqa: C419 - a list costs half as much
-            self._common.clear()
+        elif day < self._read_upto:
+            self._read.clear()
+            self._read_upto = _NEVER
         for row in self._kinds[is_card].rows_from(day):
             row[0] = row[0] + 1 & _WRAP
             for first, highest in reached:
@@ -149,7 +154,7 @@ class Prevalence:
     def share(self, at: int, values: Values, *, is_card: bool) -> ShareReading:
         """Of each value: of 1,000 transfers, how many reach the highest edge that it reaches; all 1,000 below them."""
         day = at // DAY_US
-        windows = self._windows(day, is_card=is_card)
+        windows, common = self._read.get((day, is_card)) or self._past(day, is_card=is_card)
         rarest = all_of_them = _THOUSAND if windows else None
         reached: list[tuple[int, int]] = []
         permille: list[int | None] = []
@@ -167,21 +172,23 @@ class Prevalence:
             permille.append(share)
         if len(permille) < len(_SCALES):
             permille += _NO_VALUES[len(permille) :]
-        common = self._common_signals(day, windows, is_card=is_card) if windows else None
         return ShareReading(permille, rarest, common, tuple(reached))
 
-    def _common_signals(self, day: int, windows: Sequence[_Window], *, is_card: bool) -> str:
-        common = self._common.get((day, is_card))
-        if common is None:
-            if len(self._common) == _KEPT_COMMON:
-                self._common.clear()
+    def _past(self, day: int, *, is_card: bool) -> _Past:
+        """What is read of the days before one, kept for the next transfer of the day."""
+        if len(self._read) == _KEPT_READ:
+            self._read.clear()
+        windows = self._windows(day, is_card=is_card)
+        common = None
+        if windows:
             common = " ".join(
                 signal
                 for signal, column in _COLUMN_OF.items()
                 if max(_share(window, column) for window in windows) >= COMMON_FROM_PERMILLE
             )
-            self._common[day, is_card] = common
-        return common
+        past = self._read[day, is_card] = (windows, common)
+        self._read_upto = max(self._read_upto, day)
+        return past
 
     def _windows(self, day: int, *, is_card: bool) -> list[_Window]:
         """The windows with enough transfers before a day."""
@@ -204,7 +211,7 @@ class Prevalence:
 
     def load(self, dumped: Any) -> None:
         self._newest, kinds = dumped
-        self._common.clear()
+        self._read.clear()
         size = len(_NONE_COUNTED) * _NONE_COUNTED.itemsize
         for days, (first, rows) in zip(self._kinds, kinds, strict=True):
             days.first = first
