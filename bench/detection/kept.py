@@ -1,7 +1,7 @@
 """Vectors that are kept between runs: in a folder, a file for each world, and for the code and the data that made it.
 
-Name   the world, and a digest of its rows and labels and of the code between them and the vectors. Scorers and
-       detectors are not in it: they read vectors, so that points can be tuned without measuring again
+Name   the world, and a digest of its rows and labels and of the code between them and the vectors: the scorers
+       too, since a vector names the signals that are common in the program. Detectors only read vectors
 Write  a file is complete or is not there
 """
 
@@ -13,7 +13,7 @@ from typing import Final
 
 from bench.service import CHECKOUT
 
-_READ_VECTORS: Final = ("scorers", "detectors")
+_READ_VECTORS: Final = ("detectors",)
 _OF_BENCHMARK: Final = ("detection/data.py", "detection/stream.py", "detection/vectors.py")
 _DIGITS: Final = 12
 

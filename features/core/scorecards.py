@@ -58,6 +58,10 @@ class CardSignal(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forb
         Meta(min_length=1, max_length=MAX_BINS),
         about("Stretches of the measure, rising and without holes; outside of them there are no points."),
     ]
+    most_known: Annotated[
+        Annotated[int, Meta(ge=0, le=MOST_POINTS)] | None,
+        about("The most points where the program's usual transfers are known; null: as many as the bins give."),
+    ] = None
 
 
 class CardCap(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
@@ -88,16 +92,20 @@ def scorecard_sha256(card: Scorecard) -> str:
     return digest_of(canonical(card))
 
 
-def points_from(signal_id: str, *steps: tuple[int, int], below: int | None = None) -> CardSignal:
-    """A signal whose points change at each step: (measure, points), to the next step or, last, to ``below``."""
+def points_from(
+    signal_id: str, *steps: tuple[int, int], below: int | None = None, known: int | None = None
+) -> CardSignal:
+    """A signal whose points change at each step: (measure, points), to the next step or, last, to ``below``. ``known``
+    is the most where the program's usual transfers are known.
+    """
     ends = [*(at_least for at_least, _ in steps[1:]), below]
     bins = [Bin(at_least=first, below=end, points=points) for (first, points), end in zip(steps, ends, strict=True)]
-    return CardSignal(id=signal_id, bins=tuple(bins))
+    return CardSignal(id=signal_id, bins=tuple(bins), most_known=known)
 
 
-def points_when(signal_id: str, points: int) -> CardSignal:
+def points_when(signal_id: str, points: int, *, known: int | None = None) -> CardSignal:
     """A check, which measures 1 when it fires."""
-    return points_from(signal_id, (1, points))
+    return points_from(signal_id, (1, points), known=known)
 
 
 class BandMove(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):

@@ -14,7 +14,15 @@ from types import MappingProxyType
 from typing import Final, Generic
 
 from clearhold.features.catalogue.thresholds import COMMON_FROM_PERMILLE
-from clearhold.features.core.scorecards import Bin, CardCap, CardSignal, Scorecard, points_when, scorecard_sha256
+from clearhold.features.core.scorecards import (
+    MOST_POINTS,
+    Bin,
+    CardCap,
+    CardSignal,
+    Scorecard,
+    points_when,
+    scorecard_sha256,
+)
 from clearhold.features.core.vocabulary import Reason, Score
 from clearhold.features.scorers.signal import COMMON, ONE_KIND, Fact, Family, InputKind, Inputs, Scorer, Signal
 
@@ -69,9 +77,9 @@ _CONFIDENCE: Final = tuple(
 class WeighedSignal(Generic[Inputs]):
     """A signal with its bins: ``points[k]`` counts from ``edges[k - 1]`` on, and is None outside of every bin."""
 
-    __slots__ = ("edges", "least", "measure", "points", "signal")
+    __slots__ = ("edges", "least", "measure", "most_known", "points", "signal")
 
-    def __init__(self, signal: Signal[Inputs], bins: tuple[Bin, ...]) -> None:
+    def __init__(self, signal: Signal[Inputs], bins: tuple[Bin, ...], most_known: int | None = None) -> None:
         points: list[int | None] = [None]
         edges: list[int] = []
         for each in bins:
@@ -81,6 +89,7 @@ class WeighedSignal(Generic[Inputs]):
             edges.append(bins[-1].below)
             points.append(None)
         self.signal = signal
+        self.most_known: int = MOST_POINTS if most_known is None else most_known
         self.measure: Callable[[Inputs], int | None] = signal.measure
         self.edges: tuple[int, ...] = tuple(edges)
         self.points: tuple[int | None, ...] = tuple(points)
@@ -115,16 +124,15 @@ class CompiledCard(Generic[Inputs]):
         self.caps: dict[Family, int] = {family: caps[family] for family in scorer.capped if family in caps}
         self.facts: dict[Fact, int] = {fact: caps[fact.name] for fact in scorer.facts if fact.name in caps}
         self.common_points: int | None = caps.get(COMMON)
-        self._common_of: Callable[[Inputs], str | None] = _nothing_common
-        if scorer.common is not None and self.common_points is not None:
-            self._common_of = scorer.common.of
+        self._common_of: Callable[[Inputs], str | None] = _unknown if scorer.common is None else scorer.common.of
         self._fact_of: dict[str, Fact] = {each: fact for fact in self.facts for each in fact.signals}
-        bins = {each.id: each.bins for each in card.signals}
-        self.weighed: dict[str, WeighedSignal[Inputs]] = {
-            signal.id: WeighedSignal(signal, bins.get(signal.id, ()))
-            for signal in scorer.signals.values()
-            if signal.worked_out or signal.id in bins
-        }
+        of_card = {each.id: each for each in card.signals}
+        self.weighed: dict[str, WeighedSignal[Inputs]] = {}
+        for signal in scorer.signals.values():
+            if signal.id in of_card:
+                self.weighed[signal.id] = WeighedSignal(signal, of_card[signal.id].bins, of_card[signal.id].most_known)
+            elif signal.worked_out:
+                self.weighed[signal.id] = WeighedSignal(signal, ())
         self._groups_of = {kind.name: self._groups(kind, only_hard=False) for kind in scorer.kinds}
         self._hard_groups_of = {kind.name: self._groups(kind, only_hard=True) for kind in scorer.kinds}
         self._kind_of: Callable[[Inputs], str] | None = scorer.kind_of
@@ -139,9 +147,9 @@ class CompiledCard(Generic[Inputs]):
         n, is_enough = self._observations(inputs, self._floor, self._program_floor)
         kind = ONE_KIND.name if self._kind_of is None else self._kind_of(inputs)
         if not is_enough:
-            fired = _measure(self._hard_groups_of[kind], inputs)
+            fired = self._measure(self._hard_groups_of[kind], inputs)
             return None, bool(fired), n, fired, []
-        fired = _measure(self._groups_of[kind], inputs)
+        fired = self._measure(self._groups_of[kind], inputs)
         if not fired:
             return 0, False, n, fired, []
         total, cuts = self._add_up(inputs, fired)
@@ -162,11 +170,15 @@ class CompiledCard(Generic[Inputs]):
     def fired(self, inputs: Inputs) -> list[Reason]:
         """Every reason that the signals give, even without enough data for a score; no caps."""
         kind = ONE_KIND.name if self._kind_of is None else self._kind_of(inputs)
-        return _reasons(inputs, _measure(self._groups_of[kind], inputs))
+        return _reasons(inputs, self._measure(self._groups_of[kind], inputs))
 
     def bins_of(self, signal_id: str) -> tuple[Bin, ...]:
         """The bins of a signal on the card; empty for a signal without points."""
         return next((each.bins for each in self.card.signals if each.id == signal_id), ())
+
+    def most_known(self, signal_id: str) -> int | None:
+        """The most points of a signal where the program's usual is known; None without such a limit."""
+        return next((each.most_known for each in self.card.signals if each.id == signal_id), None)
 
     def amount_edges(self, inputs: Inputs) -> Iterator[int]:
         """Every amount in cents at which a signal's points may change."""
@@ -182,7 +194,7 @@ class CompiledCard(Generic[Inputs]):
         """The points before the limits, and the reasons of all deductions, including the limits."""
         total, by_family, by_fact = 0, dict[Family | None, int](), dict[str, int]()
         cuts: list[Reason] = []
-        common = self._common_of(inputs)
+        common = None if self.common_points is None else self._common_of(inputs)
         uncounted = self._uncounted(_ids_in(common), fired) if common else {}
         for signal, _, points in fired:
             total += points
@@ -220,6 +232,21 @@ class CompiledCard(Generic[Inputs]):
                 if counts < points:
                     uncounted[signal.id] = points - counts
         return uncounted
+
+    def _measure(self, groups: tuple[_Group[Inputs], ...], inputs: Inputs) -> list[Fired[Inputs]]:
+        is_known = self._common_of(inputs) is not None
+        fired: list[Fired[Inputs]] = []
+        for may_fire, signals in groups:
+            if may_fire is None or may_fire(inputs):
+                for measure, least, weighed in signals:
+                    measured = measure(inputs)
+                    if measured is None or measured < least:
+                        continue
+                    points = weighed.points_of(measured)
+                    if points is not None:
+                        counting = min(points, weighed.most_known) if is_known else points
+                        fired.append((weighed.signal, measured, counting))
+        return fired
 
     def _overlaps(self, inputs: Inputs, by_family: dict[Family | None, int]) -> Iterator[Reason]:
         for each in self.scorer.overlaps:
@@ -271,26 +298,12 @@ def default_card(
     return CompiledCard(scorer, card, scorer.version)
 
 
-def _measure(groups: tuple[_Group[Inputs], ...], inputs: Inputs) -> list[Fired[Inputs]]:
-    fired: list[Fired[Inputs]] = []
-    for may_fire, signals in groups:
-        if may_fire is None or may_fire(inputs):
-            for measure, least, weighed in signals:
-                measured = measure(inputs)
-                if measured is None or measured < least:
-                    continue
-                points = weighed.points_of(measured)
-                if points is not None:
-                    fired.append((weighed.signal, measured, points))
-    return fired
-
-
 @lru_cache(maxsize=1_024)
 def _ids_in(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-def _nothing_common(_: object) -> None:
+def _unknown(_: object) -> None:
     return None
 
 

@@ -29,8 +29,8 @@ def a_checkout(folder: Path) -> Path:
     [
         ("features/core/money.py", True),
         ("features/windows/new.py", True),
-        ("features/scorers/engine.py", False),
-        ("features/scorers/trs_v1/new.py", False),
+        ("features/scorers/engine.py", True),
+        ("features/scorers/trs_v1/new.py", True),
         ("features/detectors/flow.py", False),
         ("bench/convert/amlsim.py", True),
         ("bench/convert/notes.md", False),

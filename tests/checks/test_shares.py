@@ -111,8 +111,23 @@ def test_given_what_more_than_a_tenth_does_then_it_is_common_and_not_measured(
     assert signal.measure(a_vector(**{f"{COLUMNS[signal.name]}_permille": share})) == measured
 
 
-def test_given_the_signals_of_shares_then_each_share_of_the_vector_has_one_and_none_has_points_by_default() -> None:
+def test_given_the_signals_of_shares_then_each_share_of_the_vector_has_one() -> None:
     fields = {name for name in type(a_vector()).__struct_fields__ if name.endswith("_permille")}
 
     assert {f"{column}_permille" for column in COLUMNS.values()} == fields - {"rarest_permille"}
-    assert not {signal.id for signal in shares.SIGNALS} & {each.id for each in trs_v1.DEFAULT_CARD.signals}
+
+
+@pytest.mark.parametrize("signal", shares.SIGNALS, ids=lambda signal: signal.name)
+def test_given_the_default_card_then_what_is_rarer_never_has_fewer_points_and_what_is_common_has_none(
+    signal: Any,
+) -> None:
+    def points(share: int) -> int:
+        over = {f"{COLUMNS[signal.name]}_permille": share, "rarest_permille": share, "common_signals": ""}
+        reasons = trs_v1.DEFAULT.score(a_vector(**DAY | WEEKS | MONEY | over), degraded=False).reasons
+        return sum(reason.weight for reason in reasons if reason.id == signal.id)
+
+    by_share = [points(share) for share in (0, 3, 4, 10, 11, 30, 31, 60, 61, 100)]
+
+    assert by_share == sorted(by_share, reverse=True)
+    assert by_share[-2:] == [0, 0]
+    assert (by_share[0] > 0) == (signal.id in {each.id for each in trs_v1.DEFAULT_CARD.signals})

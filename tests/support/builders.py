@@ -178,7 +178,7 @@ _QUIET: Final[dict[str, Any]] = {
     "first_chain_permille": None,
     "first_middles_permille": None,
     "rarest_permille": 1_000,
-    "common_signals": "",
+    "common_signals": None,
     "card_present": None,
     "entry_mode": None,
     "merchant_category": None,

@@ -24,12 +24,14 @@ def card_signals(draw: st.DrawFn, signal: Signal[Any], default: CompiledCard[Any
     if signal.hard:
         usual = default.bins_of(signal.id)[0]
         return points_from(signal.id, (usual.at_least, draw(st.integers(least, 100))), below=usual.below)
-    edges = sorted(draw(st.sets(EDGES | st.just(signal.least), min_size=1, max_size=4)))
+    drawn = draw(st.sets(EDGES | st.just(signal.least), min_size=1, max_size=4))
+    edges = sorted({max(each, signal.least) if signal.rises else each for each in drawn})
     points = draw(st.lists(st.integers(least, most), min_size=len(edges), max_size=len(edges)))
+    known = draw(st.none() | st.integers(0, most))
     if signal.rises:
-        return points_from(signal.id, *zip(edges, sorted(points), strict=True))
+        return points_from(signal.id, *zip(edges, sorted(points), strict=True), known=known)
     below = edges[-1] + draw(st.integers(1, 40)) if draw(st.booleans()) else None
-    return points_from(signal.id, *zip(edges, points, strict=True), below=below)
+    return points_from(signal.id, *zip(edges, points, strict=True), below=below, known=known)
 
 
 @st.composite
@@ -54,7 +56,8 @@ def points_by_hand(
     card: Scorecard, scorer: Scorer[Any], inputs: Any, looks_at: Callable[[Signal[Any]], bool]
 ) -> dict[str, int]:
     """The points of each signal that fires, looked up bin by bin, without groups, kinds of inputs or bisection."""
-    bins = {each.id: each.bins for each in card.signals}
+    bins, most_known = ({each.id: getattr(each, field) for each in card.signals} for field in ("bins", "most_known"))
+    is_known = scorer.common is not None and scorer.common.of(inputs) is not None
     fired = {}
     for signal in scorer.signals.values():
         measured = signal.measure(inputs) if looks_at(signal) else None
@@ -64,7 +67,8 @@ def points_by_hand(
             fired[signal.id] = measured
         for each in bins.get(signal.id, ()):
             if each.at_least <= measured and (each.below is None or measured < each.below):
-                fired[signal.id] = each.points
+                most = most_known[signal.id] if is_known else None
+                fired[signal.id] = each.points if most is None else min(each.points, most)
     return fired
 
 

@@ -196,8 +196,8 @@ SIGNALS: Final = (STRUCTURING, JUST_BELOW, SPIKE, REPEATED, ROUND, MICRO)
 POINTS: Final = (
     points_when(STRUCTURING.id, 10),
     points_when(JUST_BELOW.id, 4),
-    points_from(SPIKE.id, (SPIKE_FACTOR * 100 + 1, 10), (FAR_SPIKE_FACTOR * 100, 18)),
-    points_from(REPEATED.id, (REPEATED_COUNT, 6)),
+    points_from(SPIKE.id, (SPIKE_FACTOR * 100 + 1, 10), (FAR_SPIKE_FACTOR * 100, 18), known=0),
+    points_from(REPEATED.id, (REPEATED_COUNT, 6), known=0),
     points_from(ROUND.id, (ROUND_COUNT, 6)),
     points_from(MICRO.id, (MICRO_COUNT, 12)),
 )

@@ -274,11 +274,11 @@ POINTS: Final = (
     points_when(FAN_IN.id, 0),
     points_when(FAN_OUT.id, 0),
     points_from(SCATTER_GATHER.id, (SCATTER_GATHER_MIDDLES, 0)),
-    points_when(GATHER_SCATTER.id, 25),
-    points_when(RAPID.id, 15),
+    points_when(GATHER_SCATTER.id, 25, known=0),
+    points_when(RAPID.id, 15, known=5),
     points_when(FUNNEL.id, 35),
-    points_when(ROUND_TRIP.id, 25),
-    points_from(LAYERING.id, (LAYERING_HOPS, 15), (4, 20), (5, 25), (6, 30)),
+    points_when(ROUND_TRIP.id, 25, known=0),
+    points_from(LAYERING.id, (LAYERING_HOPS, 15), (4, 20), (5, 25), (6, 30), known=0),
 )
 """Of the default card. Fans, and money spread and collected, have none: on labelled transfers they were no more often
 bad than others (decision 0053). Their detectors open alerts whatever the points. Passing money on, alone or through

@@ -64,13 +64,13 @@ def _observations(vector: FeatureVector, floor: int, program_floor: int) -> tupl
 
 _CAPS: Final = {
     Family.AMOUNT: 30,
-    Family.TIMING: 30,
-    Family.RELATIONSHIP: 40,
+    Family.TIMING: 50,
+    Family.RELATIONSHIP: 50,
     Family.RETURNS: 45,
     Family.IDENTITY: 60,
     Family.GEOGRAPHY: 40,
     Family.DECLARED: 30,
-    Family.FLOW: 60,
+    Family.FLOW: 70,
     Family.CARD: 45,
 }
 _FACTS: Final = {
@@ -91,7 +91,7 @@ _FACTS: Final = {
                 *(shares.HOPS, shares.LAST_RECEIPT, shares.DRAINED, shares.SENT, shares.CHAIN),
             )
         ),
-    ): 45,
+    ): 60,
     Fact(
         "many_parties",
         Family.FLOW,
@@ -103,7 +103,7 @@ _FACTS: Final = {
                 *(shares.PAYEE_NEW_PAYERS, shares.PAYEE_OVER_USUAL, shares.FIRST_AFTER_FIRST, shares.PAYER_OVER_USUAL),
             )
         ),
-    ): 45,
+    ): 60,
 }
 """What several signals of a family see, and the most points that it has on the default card."""
 SCORER: Final = Scorer[FeatureVector](
@@ -136,6 +136,7 @@ DEFAULT: Final = default_card(
         *flow.POINTS,
         *timing.CARD_POINTS,
         *habits.POINTS,
+        *shares.POINTS,
     ),
 )
 DEFAULT_CARD: Final = DEFAULT.card

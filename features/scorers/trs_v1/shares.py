@@ -5,7 +5,7 @@ Window  completed days of the last 90; the window of what is reached is in each 
 Null    where the share or what it compares is not measured, and over ``MOST_PERMILLE``, where it is common
 Source  of what is compared: named at each signal; the share is the empirical tail of anomaly detection; points [P]
 
-None has points on the default card. First payments are those between two sides that have not met.
+First payments are those between two sides that have not met.
 """
 
 from collections.abc import Callable
@@ -14,10 +14,12 @@ from typing import Any, Final
 
 from clearhold.features.catalogue.vector import FeatureVector
 from clearhold.features.core.money import counted, money, tenths
+from clearhold.features.core.scorecards import CardSignal, points_from
 from clearhold.features.scorers.signal import BUT_CARD, Signal, SignalGroup
 from clearhold.features.scorers.trs_v1.amount import repeated_edges
 
 MOST_PERMILLE: Final = 100
+COMMON_PERMILLE: Final = 60
 UNIT: Final = "of 1,000 of the program's transfers do as much"
 _DAYS_30: Final = 30
 _QUARTER: Final = 4
@@ -269,4 +271,37 @@ SIGNALS: Final = (
     *(PAYEE_NEW_PAYERS, PAYEE_OVER_USUAL, FIRST_AFTER_FIRST, PAYER_OVER_USUAL, MIDDLES),
     *(HOPS, LAST_RECEIPT, DRAINED, SENT, CHAIN),
 )
+
+
+def _rarest(signal: Signal[FeatureVector], *points: int) -> CardSignal:
+    """Points up to 3, 10, 30 and 60 of 1,000, in this order."""
+    steps = zip((0, 4, 11, 31), points, strict=True)
+    own = [step for step, former in zip(steps, (None, *points), strict=False) if step[1] != former]
+    below = next((at for at, each in own if each == 0), COMMON_PERMILLE + 1)
+    return points_from(signal.id, *((at, each) for at, each in own if each), below=below)
+
+
+POINTS: Final = (
+    _rarest(DAY_OVER_USUAL, 5, 5, 5, 4),
+    _rarest(FIRST_IN_BUSY_DAY, 9, 9, 9, 9),
+    _rarest(AMOUNT_IN_BUSY_DAY, 9, 9, 9, 8),
+    _rarest(COUNT_OVER_USUAL, 9, 7, 5, 5),
+    _rarest(BUSY_HOUR, 10, 10, 10, 5),
+    _rarest(BUSY_HOURS, 13, 13, 11, 8),
+    _rarest(REPEATED, 19, 18, 9, 9),
+    _rarest(ODD_HOUR, 11, 11, 11, 6),
+    _rarest(FIRST_AMOUNT, 10, 10, 10, 10),
+    _rarest(QUIET_PAIR, 27, 27, 27, 20),
+    _rarest(PAYEE_NEW_PAYERS, 6, 6, 6, 6),
+    _rarest(PAYEE_OVER_USUAL, 12, 12, 12, 12),
+    _rarest(FIRST_AFTER_FIRST, 7, 7, 7, 7),
+    _rarest(PAYER_OVER_USUAL, 9, 9, 9, 9),
+    _rarest(MIDDLES, 20, 14, 0, 0),
+    _rarest(LAST_RECEIPT, 29, 3, 3, 3),
+    _rarest(SENT, 23, 14, 9, 6),
+    _rarest(CHAIN, 6, 6, 6, 6),
+)
+"""Of the default card: fitted together with those of the other signals to the first 60 % of six labelled worlds, never
+less for what is rarer. What more than 60 of 1,000 do has none.
+"""
 GROUP: Final = SignalGroup(SIGNALS, lambda v: v.rarest_permille is not None and v.rarest_permille <= MOST_PERMILLE)

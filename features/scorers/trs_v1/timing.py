@@ -147,7 +147,7 @@ DORMANT: Final = Signal[FeatureVector](
 )
 
 SIGNALS: Final = (VELOCITY, DORMANT)
-POINTS: Final = (points_when(VELOCITY.id, 12), points_from(DORMANT.id, (DORMANT_DAYS, 15)))
+POINTS: Final = (points_when(VELOCITY.id, 12, known=0), points_from(DORMANT.id, (DORMANT_DAYS, 15)))
 """Of the default card."""
 
 

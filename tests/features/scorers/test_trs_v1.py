@@ -102,13 +102,13 @@ def test_given_the_facts_then_each_signal_is_of_one_at_most_and_of_its_family() 
 def test_given_the_families_then_their_caps_are_the_documented_ones() -> None:
     assert {family.value: points for family, points in trs_v1.DEFAULT.caps.items()} == {
         "amount": 30,
-        "timing": 30,
-        "relationship": 40,
+        "timing": 50,
+        "relationship": 50,
         "returns": 45,
         "identity": 60,
         "geography": 40,
         "declared": 30,
-        "flow": 60,
+        "flow": 70,
         "card": 45,
     }
     assert Family.HISTORY not in trs_v1.SCORER.capped
@@ -239,22 +239,21 @@ def test_given_a_payment_back_among_much_else_then_facts_are_capped_before_their
         "TRS-FLO-11": 30,
         "TRS-FLO-07": 25,
         "TRS-FLO-09": 20,
-        "TRS-CAP-11": -5,
         "TRS-CAP-10": -25,
-        "TRS-CAP-08": -15,
+        "TRS-CAP-08": -10,
     }
     assert {reason.id: reason.weight for reason in score.reasons} == flows
-    assert score.value == 60
+    assert score.value == 70
 
 
 @pytest.mark.parametrize(
     ("common", "weights"),
     [
-        (None, {"TRS-FLO-10": 30, "TRS-AMT-04": 6}),
-        ("", {"TRS-FLO-10": 30, "TRS-AMT-04": 6}),
-        ("TRS-CPY-01", {"TRS-FLO-10": 30, "TRS-AMT-04": 6}),  # common, and this transfer does not do it
-        ("TRS-AMT-04", {"TRS-FLO-10": 30, "TRS-AMT-04": 6, "TRS-CAP-13": -6}),
-        ("TRS-AMT-04 TRS-FLO-10", {"TRS-FLO-10": 30, "TRS-AMT-04": 6, "TRS-CAP-13": -36}),
+        (None, {"TRS-FLO-10": 30, "TRS-AMT-04": 6}),  # nothing is known of what is usual
+        ("", {"TRS-FLO-10": 17, "TRS-AMT-04": 0}),
+        ("TRS-CPY-01", {"TRS-FLO-10": 17, "TRS-AMT-04": 0}),  # common, and this transfer does not do it
+        ("TRS-FLO-10", {"TRS-FLO-10": 17, "TRS-AMT-04": 0, "TRS-CAP-13": -17}),
+        ("TRS-AMT-04 TRS-FLO-10", {"TRS-FLO-10": 17, "TRS-AMT-04": 0, "TRS-CAP-13": -17}),
     ],
 )
 def test_given_signals_that_are_common_in_the_program_then_they_are_listed_and_have_no_points(
@@ -272,9 +271,9 @@ def test_given_a_common_signal_of_a_capped_fact_then_its_points_are_taken_away_o
     score = scored(**over, common_signals="TRS-FLO-10")
 
     assert {reason.id: reason.weight for reason in score.reasons} == {
-        "TRS-FLO-10": 30,
-        "TRS-FLO-07": 25,
-        "TRS-CAP-13": -30,
+        "TRS-FLO-10": 17,
+        "TRS-FLO-07": 0,
+        "TRS-CAP-13": -17,
     }
 
 
