@@ -2,7 +2,7 @@
 those of ``flows.py``.
 
 Two sides are acquainted by their first transfer with each other that moved money when first seen. All are None without
-both sides, those of new parties also in the program's first week.
+both sides, those of new parties also on a later payment of the pair and in the program's first week.
 
 Window  7 and 30 days; the usual is of the days 30 to 90 before, as far as the program goes back
 Source  FFIEC BSA/AML manual, appendix F (activity unlike the customer's own); gather-scatter as in IBM AMLSim and in
@@ -17,7 +17,7 @@ _OVER_USUAL = "30 days over 90"
 
 
 class Weeks(Group, frozen=True):
-    """New payees of the payer, new payers of the payee and new payers of the payer; None without both sides."""
+    """New payees of the payer, new payers of the payee and of the payer, when the two first deal with each other."""
 
     payer_new_payees_7d: Annotated[
         int | None, feature("payer.newPayees7d"), "As payer.newPayees90d; null in the program's first 7 days."

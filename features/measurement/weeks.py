@@ -1,8 +1,10 @@
 """The part of the vector on new parties over weeks, each beside the party's own usual number of 30 days.
 
+Measured on first payments of a pair alone, so that a later payment costs nothing more.
+
 Unit    parties; percent of one and the usual number, rounded down
 Window  7 and 30 days with this transfer; the usual is of the days 30 to 90 before, as far as the program goes back
-Errors  none: None without both sides, in the program's first 7 days, and of the usual in its first 44
+Errors  none: None without both sides, for a later payment, in the first 7 days, and of the usual in the first 44
 Bounds  exact; three searches in the sorted instants of a side, whatever it has
 """
 
@@ -22,7 +24,7 @@ _NOT_MEASURED: Final = Weeks(None, None, None, None, None, None, None, None)
 def weeks_of(subject: Subject, program: ProgramSeries, novelty: Novelty, at: int, *, known_since: int | None) -> Weeks:
     """``known_since`` is the instant of the program's first transfer."""
     payer, payee = subject.payer, subject.payee
-    if subject.actor is None or payer is None or payee is None:
+    if subject.actor is None or payer is None or payee is None or not novelty.is_new_pair:
         return _NOT_MEASURED
     if known_since is None or known_since > at - KNOWN_FROM_US:
         return _NOT_MEASURED

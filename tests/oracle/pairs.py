@@ -61,13 +61,15 @@ def week_fields(program: Program, subject: Subject, others: list[Other]) -> Fiel
     age = at - min((other.own for other in others), default=at)
     before = {pair: at - meeting.own for pair, meeting in met(program).items() if meeting.own <= at}
     is_new = subject.moved and sides not in before
+    mine = met(program).get(sides)
+    is_first = mine is None or mine.own > at or mine.transfer_id == subject.id
     fields: Fields = {}
     for name, side, own_side in (("payer.newPayees", 0, 0), ("payee.newPayers", 1, 1), ("payer.newPayers", 1, 0)):
         ages = [age_of for pair, age_of in before.items() if pair[side] == sides[own_side]]
         ages += [0] if is_new and side == own_side else []
         of_7d, of_30d = (sum(1 for each in ages if each < days * DAY_US) for days in (7, 30))
         earlier = sum(1 for each in ages if 30 * DAY_US <= each < WINDOW_US)
-        is_known = None not in sides and age >= 7 * DAY_US
+        is_known = is_first and None not in sides and age >= 7 * DAY_US
         fields[f"{name}7d"] = of_7d if is_known else None
         fields[f"{name}30d"] = of_30d if is_known else None
         fields[f"{name}OverUsualPercent"] = None

@@ -10,12 +10,14 @@ def test_given_new_payers_of_weeks_when_a_payee_is_paid_then_they_are_counted_be
     story.wire("outgoing", 10_000, 65 * DAY_US, account="bacc_B")
     story.wire("outgoing", 10_000, 95 * DAY_US, account="bacc_C")
     fourth = story.wire("outgoing", 10_000, 100 * DAY_US, account="bacc_D")
-    again = story.wire("outgoing", 10_000, 102 * DAY_US, account="bacc_D")  # C's first payment is 7 days ago
+    fifth = story.wire("outgoing", 10_000, 102 * DAY_US, account="bacc_E")  # C's first payment is 7 days ago
+    again = story.wire("outgoing", 10_000, 103 * DAY_US, account="bacc_E")
 
     weeks = ("payee.newPayers7d", "payee.newPayers30d", "payer.newPayees30d", "payee.newPayersOverUsualPercent")
     assert told(first, *weeks) == (None, None, None, None)
     assert told(fourth, *weeks) == (2, 2, 1, 133)  # one in the 60 days before: 2 / (1 + 1 / 2)
-    assert told(again, *weeks) == (1, 2, 1, 133)
+    assert told(fifth, *weeks) == (2, 3, 1, 200)
+    assert told(again, *weeks) == (None, None, None, None)
 
 
 def test_given_a_payer_that_was_paid_by_new_parties_when_it_pays_on_then_they_are_counted_without_the_payee() -> None:
