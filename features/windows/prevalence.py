@@ -7,7 +7,7 @@ Window   the completed days of 90, and of 7: the day of the transfer is not read
          a question before it has the answer of its landing. The larger of the two shares, rounded up
 Signals  counted in the same way: the transfers that had points by each of ``COUNTED_SIGNALS``, by the card in force
 Floor    200 transfers in a window; None below it in 90 days, and for days of which rows are no longer kept
-Bounds   one row of counters a day and kind for 400 days, each the sum of all days up to it, so that a window is the
+Bounds   one row of counters a day and kind for 240 days, each the sum of all days up to it, so that a window is the
          difference of two rows; a late transfer is added to the rows of its day and after
 """
 
@@ -20,7 +20,7 @@ from clearhold.features.catalogue.thresholds import COMMON_FROM_PERMILLE, COUNTE
 from clearhold.features.core.instants import DAY_US
 
 FLOOR: Final = 200
-KEPT_DAYS: Final = 400
+KEPT_DAYS: Final = 240
 QUARTER_DAYS: Final = 90
 WEEK_DAYS: Final = 7
 _THOUSAND: Final = 1_000

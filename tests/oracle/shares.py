@@ -9,7 +9,7 @@ from tests.oracle.facts import FirstScored, Program
 from tests.oracle.view import Subject
 
 FLOOR = 200
-KEPT: Final = 400
+KEPT: Final = 240
 DAY_PERCENTS: Final = [500, 700, 1000, 1400, 2000, 2800, 4000, 5600, 8000, 11000, 16000, 22000, 32000, 45000, 64000]
 HUGE: Final = [128000]
 DOLLARS: Final = [100, 150, 200, 300, 500, 750, 1e3, 1500, 2e3, 3e3, 5e3, 7500, 1e4, 15e3, 2e4, 3e4, 5e4, 75e3, 1e5]
