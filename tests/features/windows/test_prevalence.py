@@ -126,7 +126,7 @@ def test_given_many_in_the_last_week_when_asked_then_the_larger_share_counts() -
 
 
 SIGNALS: Final = COUNTED_SIGNALS[:3]
-DAYS: Final = st.one_of(st.integers(0, 12), st.integers(0, 200)).map(lambda day: day * DAY_US)
+DAYS: Final = st.one_of(st.integers(0, 12), st.integers(0, 140)).map(lambda day: day * DAY_US)
 
 
 @settings(max_examples=200, deadline=None)
