@@ -65,26 +65,20 @@ EDGES: Final = {
 
 Values = Sequence[int | None]
 """One value for each measure, in the order of ``EDGES``; the last ones may be left out where they are all None."""
-Reached = tuple[tuple[int, int], ...]
+Reached = Sequence[tuple[int, int]]
 """Of each measure of which a transfer reaches an edge: the columns of the lowest and of its highest edge in a row."""
 
 
-class _Scale(NamedTuple):
-    """The edges of a measure and its columns in a row; the first column of a row counts all transfers."""
-
-    lowest: int
-    edges: tuple[int, ...]
-    first: int
-
-
-def _scales() -> Iterator[_Scale]:
+def _scales() -> Iterator[tuple[tuple[int, ...], int]]:
+    """The edges of each measure and its first column in a row; the column before them counts all transfers."""
     first = 1
     for edges in EDGES.values():
-        yield _Scale(edges[0], edges, first)
+        yield edges, first
         first += len(edges)
 
 
 _SCALES: Final = tuple(_scales())
+_LOWEST: Final = tuple(edges[0] for edges in EDGES.values())
 _FIRST_SIGNAL: Final = 1 + sum(map(len, EDGES.values()))
 _COLUMN_OF: Final = {signal: _FIRST_SIGNAL + place for place, signal in enumerate(COUNTED_SIGNALS)}
 _NO_VALUES: Final = (None,) * len(_SCALES)
@@ -155,24 +149,28 @@ class Prevalence:
         """Of each value: of 1,000 transfers, how many reach the highest edge that it reaches; all 1,000 below them."""
         day = at // DAY_US
         windows, common = self._read.get((day, is_card)) or self._past(day, is_card=is_card)
-        rarest = all_of_them = _THOUSAND if windows else None
+        rarest, at_rest = _THOUSAND, _THOUSAND if windows else None
         reached: list[tuple[int, int]] = []
         permille: list[int | None] = []
-        for value, (lowest, edges, first) in zip(values, _SCALES, strict=False):
-            if value is None or value < lowest:
-                permille.append(None if value is None else all_of_them)
-                continue
-            column = first + bisect_right(edges, value) - 1
-            reached.append((first, column))
-            if rarest is None:
+        for value, lowest in zip(values, _LOWEST, strict=False):
+            if value is None:
                 permille.append(None)
-                continue
-            share = max([_share(window, column) for window in windows])
-            rarest = min(rarest, share)
-            permille.append(share)
-        if len(permille) < len(_SCALES):
-            permille += _NO_VALUES[len(permille) :]
-        return ShareReading(permille, rarest, common, tuple(reached))
+            elif value < lowest:
+                permille.append(at_rest)
+            else:
+                edges, first = _SCALES[len(permille)]
+                column = first + bisect_right(edges, value) - 1
+                reached.append((first, column))
+                if not windows:
+                    permille.append(None)
+                    continue
+                share = 0
+                for end, start, n in windows:
+                    share = max(share, -(-_THOUSAND * (end[column] - start[column] & _WRAP) // n))
+                rarest = min(rarest, share)
+                permille.append(share)
+        permille += _NO_VALUES[len(permille) :]
+        return ShareReading(permille, rarest if windows else None, common, reached)
 
     def _past(self, day: int, *, is_card: bool) -> _Past:
         """What is read of the days before one, kept for the next transfer of the day."""
