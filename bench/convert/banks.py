@@ -1,7 +1,7 @@
 """Transfers between several banks as bank events: ``python -m bench.convert.banks TRANSFERS.csv[.gz] OUT_DIR``.
 
-Banks    what stands before the colon of a party, one program each; ``X`` is outside of all of them. Every party of a
-         bank is an entity of it
+Banks    the part of a party's name before the colon, one program each; ``X`` is outside of all of them. Every party of
+         a bank is an entity of it
 Sides    between two banks both see the transfer: the sender's as outgoing, the receiver's as incoming under the row's
          id plus ``-in``. Within one bank it is seen once, as outgoing: the sender is the entity
 Ids      a party's without its bank, which its program is

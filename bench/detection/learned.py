@@ -36,7 +36,7 @@ _NOT_MEASURED: Final = -1.0
 
 class Learned(NamedTuple):
     """The rankings are by the hash of program and transfer, the more the odder or the likelier bad. ``alone`` is how
-    well each field tells bad transfers from others. Without a card ``no_card`` says why there is none.
+    well each field tells bad transfers from others. Without a card ``no_card`` says why.
     """
 
     card: CompiledCard[FeatureVector] | None

@@ -307,7 +307,7 @@ def signals(findings: Findings) -> str:
 
 
 def fields_alone(findings: Findings, most: int | None = None) -> str:
-    """Those that tell most by themselves, or all: one near 1 or 0 is more likely the generator's than the fraud's."""
+    """The fields that tell most alone, or all: one near 1 or 0 is more likely the generator's than the fraud's."""
     return table(
         "The fields that tell most alone",
         ("field", "area under its curve", "area of whether it is measured"),

@@ -22,7 +22,7 @@ from clearhold.features.catalogue.vector import FEATURES
 ROUNDS: Final = 150
 LEARNING_RATE: Final = 0.07
 FEWEST_IN_LEAF: Final = 20
-FEWEST: Final = 5  # bad and other transfers that an area is told of
+FEWEST: Final = 5  # bad and other transfers that an area needs
 MOST_WORDS: Final = 32  # of a field of text; one with more names its parties
 
 

@@ -30,8 +30,8 @@ def markdown() -> str:
         "reasons' weights; a cap is a reason that subtracts the points above it. A hard reason always goes to a\n"
         "person, whatever the score is. A signal with a unit is measured, and has the points of the range that its\n"
         "measure falls in; a bank's own card may have other ranges and points. Once the program has 200 transfers of\n"
-        "earlier days, what is usual there is known (`commonSignals` is not null): a fixed count or span then has at\n"
-        "most the points in brackets, and none where it is common.\n"
+        "earlier days, its usual is known (`commonSignals` is not null): a fixed count or span then has at most\n"
+        "the points in brackets, and none where it is common.\n"
         "[P] marks a proposal without a public source, to be tuned on labels.\n"
         "Made from `docs/pages/reasons.py`; a test keeps the two equal.\n"
     )

@@ -1,4 +1,4 @@
-"""The features of card purchases: the bank's statements on merchant and card, and what is usual in the merchant's
+"""The features of card purchases: the bank's statements on merchant and card, and the usual of the merchant's
 category. Null where the bank states nothing of it, on other rails, and in older stored vectors.
 
 The bank's events locate a merchant by its country and, in the US, its state; so two places are two of these, however

@@ -65,7 +65,7 @@ class CardSignal(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forb
 
 
 class CardCap(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
-    """The most points that the signals of one family add, or those that see one fact of a transfer."""
+    """The most points that the signals of one family add, or the signals that see one fact of a transfer."""
 
     family: Annotated[str, about("The family, as flow, or the fact. docs/reasons.md lists them all.")]
     points: Annotated[int, Meta(ge=0, le=MOST_POINTS), about("The most points that its signals add.")]

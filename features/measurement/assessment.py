@@ -20,7 +20,7 @@ micro-entries and of small card attempts, and its distance to a threshold. Six f
 * Whether the payment is regular does not change.
 * The busiest day, and the balance and new money of 48 h, are known only where the transfer's own amount needed them.
 * The shares in the program's transfers do not change: a larger amount is at most as common as this one, a smaller one
-  at least, so that the band told is right, and a nearer amount may have it too.
+  at least, so that the named band is right, and a nearer amount may have it too.
 * The graph does not change: chains and round trips are not searched again, and only the smallest amount of a chain
   follows this one downwards.
 """

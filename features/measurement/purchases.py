@@ -72,7 +72,7 @@ def _of_card(subject: Subject, program: ProgramSeries, state: str | None, at: in
 
 
 def _of_entity(subject: Subject, category: str, at: int) -> tuple[int | None, int | None, int | None]:
-    """The entity's purchases in the category; where there is none, those in others; and the category's median."""
+    """The entity's purchases in the category; without any, those in others; and the category's median."""
     actor, own, since = subject.actor, subject.own, at - DAYS_90
     if actor is None:
         return None, None, None

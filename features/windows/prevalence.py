@@ -1,8 +1,8 @@
 """How many of 1,000 of a program's transfers reach what a transfer reaches: the share of a graded measure.
 
-Counted  each transfer that moved when it was first scored, on the UTC day of its own time, with the values of that
-         score; a later change of it counts nothing. Cards and other rails apart. A transfer without a value counts as
-         one that reaches nothing
+Counted  each transfer that moved when it was first scored, on the UTC day of the transfer's time, with the values of
+         that score; a later change of it counts nothing. Cards and other rails apart. A transfer without a value counts
+         as one that reaches nothing
 Window   the completed days of 90, and of 7: the day of the transfer is not read, so that it never counts itself and
          a question before it has the answer of its landing. The larger of the two shares, rounded up
 Signals  counted in the same way: the transfers that had points by each of ``COUNTED_SIGNALS``, by the card in force
@@ -61,7 +61,7 @@ EDGES: Final = {
     "first_chain": (1, 2, 3, 4, 5),
     "first_middles": (2, 3, 4, 6, 8, 12, 16, 24),
 }
-"""The measures, with the values from which a share is told apart; the fields of their shares end in ``_permille``."""
+"""The measures, with the values at which shares differ; the fields of their shares end in ``_permille``."""
 
 Values = Sequence[int | None]
 """One value for each measure, in the order of ``EDGES``; the last ones may be left out where they are all None."""
@@ -173,7 +173,7 @@ class Prevalence:
         return ShareReading(permille, rarest if windows else None, common, reached)
 
     def _past(self, day: int, *, is_card: bool) -> _Past:
-        """What is read of the days before one, kept for the next transfer of the day."""
+        """All that is read of the days before one, kept for the next transfer of the day."""
         if len(self._read) == _KEPT_READ:
             self._read.clear()
         windows = self._windows(day, is_card=is_card)
@@ -238,7 +238,7 @@ class _Days:
         return rows[place] if place < len(rows) else rows[-1]
 
     def rows_from(self, day: int) -> "list[array[int]]":
-        """The rows that count a transfer of that day, made where there was none."""
+        """The rows that count a transfer of that day, made where they are missing."""
         rows = self.rows
         if rows and day - self.first == len(rows) - 1:
             return rows[-1:]

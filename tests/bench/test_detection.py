@@ -393,19 +393,3 @@ def test_given_an_entry_that_cannot_be_applied_when_scored_then_the_run_ends(tmp
 
     with pytest.raises(SystemExit, match="offset 1"):
         list(from_states([path], lambda _: None))
-
-
-def test_given_vectors_of_an_earlier_run_when_scored_anew_then_the_figures_are_the_same(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    path, asked = tmp_path / "vectors.parquet", Asked(by_name=True, data=a_larger_folder(tmp_path), half="last")
-
-    of_rows = list(detection(Run(msgspec.structs.replace(asked, dump=path))))
-    report = (tmp_path / ".bench" / "detection-amlsim-last.md").read_text()
-    of_vectors = list(detection(Run(msgspec.structs.replace(asked, vectors=path))))
-
-    assert of_vectors == of_rows
-    assert (tmp_path / ".bench" / "detection-amlsim-last.md").read_text() == report
-    assert "| isolation forest |" in report
-    assert "| fitted card |" in report

@@ -8,8 +8,9 @@ import pytest
 from bench.detection import kept
 from bench.detection.benchmark import run as detection
 from bench.detection.kept import complete, kept_file
+from bench.detection.vectors import write_vectors
 from bench.harness import Asked, Run
-from tests.bench.test_detection import a_folder
+from tests.bench.test_detection import a_folder, a_larger_folder
 
 
 def a_checkout(folder: Path) -> Path:
@@ -92,15 +93,29 @@ def test_given_a_folder_when_run_twice_then_the_second_run_reads_and_says_the_sa
     assert len(measured) == 2
 
 
+def test_given_vectors_of_an_earlier_run_when_scored_anew_then_the_figures_are_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    path, asked = tmp_path / "vectors.parquet", Asked(by_name=True, data=a_larger_folder(tmp_path), half="last")
+
+    of_rows = list(detection(Run(msgspec.structs.replace(asked, dump=path))))
+    report = (tmp_path / ".bench" / "detection-amlsim-last.md").read_text()
+    of_vectors = list(detection(Run(msgspec.structs.replace(asked, vectors=path))))
+
+    assert of_vectors == of_rows
+    assert (tmp_path / ".bench" / "detection-amlsim-last.md").read_text() == report
+    assert "| isolation forest |" in report
+    assert "| fitted card |" in report
+
+
 def _counted(monkeypatch: pytest.MonkeyPatch) -> list[Path]:
     """The files that are written from here on."""
-    from bench.detection import benchmark  # noqa: PLC0415 - its function is replaced
-
-    written, write = list[Path](), benchmark.write_vectors
+    written = list[Path]()
 
     def counting(path: Path, *rest: object) -> None:
         written.append(path)
-        write(path, *rest)  # type: ignore[arg-type]
+        write_vectors(path, *rest)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(benchmark, "write_vectors", counting)
+    monkeypatch.setattr("bench.detection.benchmark.write_vectors", counting)
     return written

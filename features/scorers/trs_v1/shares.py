@@ -1,9 +1,9 @@
 """The signals of trs-v1 that are as strong as they are rare: how many of 1,000 of the program's transfers do as much.
 
 Unit    transfers of 1,000 of the program, cards and others apart, that reach what this one reaches; 0 is the rarest
-Window  completed days of the last 90; the window of what is reached is in each meaning
+Window  completed days of the last 90; the window of what a transfer reaches is in each meaning
 Null    where the share or what it compares is not measured, and over ``MOST_PERMILLE``, where it is common
-Source  of what is compared: named at each signal; the share is the empirical tail of anomaly detection; points [P]
+Source  of the compared measure: named at each signal; the share is the empirical tail of anomaly detection; points [P]
 
 First payments are those between two sides that have not met.
 """
@@ -37,11 +37,11 @@ def _rare(
     name: str,
     column: str,
     meaning: str,
-    told: Callable[[FeatureVector], str],
+    compared: Callable[[FeatureVector], str],
     source: str,
     **more: Any,
 ) -> Signal[FeatureVector]:
-    """The signal of a share; ``told`` says what the transfer reaches and what is usual."""
+    """The signal of a share; ``compared`` says what the transfer reaches, and the usual."""
     share_of: Callable[[FeatureVector], int | None] = attrgetter(f"{column}_permille")
 
     def measure(v: FeatureVector) -> int | None:
@@ -49,7 +49,7 @@ def _rare(
         return None if share is None or share > MOST_PERMILLE else share
 
     def sentence(v: FeatureVector, share: int) -> str:
-        return f"{told(v)}; {share} of 1,000 of the program's transfers do as much."
+        return f"{compared(v)}; {share} of 1,000 of the program's transfers do as much."
 
     return Signal(signal_id, name, meaning, measure, sentence, source=source, unit=UNIT, least=0, rises=False, **more)
 
@@ -302,6 +302,6 @@ POINTS: Final = (
     _rarest(CHAIN, 6, 6, 6, 6),
 )
 """Of the default card: fitted together with those of the other signals to the first 60 % of six labelled worlds, never
-less for what is rarer. What more than 60 of 1,000 do has none.
+less for a rarer transfer. What more than 60 of 1,000 do has none.
 """
 GROUP: Final = SignalGroup(SIGNALS, lambda v: v.rarest_permille is not None and v.rarest_permille <= MOST_PERMILLE)
