@@ -177,13 +177,7 @@ class Prevalence:
         if len(self._read) == _KEPT_READ:
             self._read.clear()
         windows = self._windows(day, is_card=is_card)
-        common = None
-        if windows:
-            common = " ".join(
-                signal
-                for signal, column in _COLUMN_OF.items()
-                if max(_share(window, column) for window in windows) >= COMMON_FROM_PERMILLE
-            )
+        common = " ".join(_common(windows)) if windows else None
         past = self._read[day, is_card] = (windows, common)
         self._read_upto = max(self._read_upto, day)
         return past
@@ -216,9 +210,14 @@ class Prevalence:
             days.rows = [array("I", rows[start : start + size]) for start in range(0, len(rows), size)]
 
 
-def _share(window: _Window, column: int) -> int:
-    end, start, n = window
-    return -(-_THOUSAND * (end[column] - start[column] & _WRAP) // n)
+def _common(windows: list[_Window]) -> list[str]:
+    """The signals that too many have, in one of the windows."""
+    found: set[str] = set()
+    for end, start, n in windows:
+        least = (COMMON_FROM_PERMILLE - 1) * n // _THOUSAND + 1  # the share is rounded up
+        counts = zip(COUNTED_SIGNALS, end[_FIRST_SIGNAL:], start[_FIRST_SIGNAL:], strict=True)
+        found.update([signal for signal, last, before in counts if last - before & _WRAP >= least])
+    return [signal for signal in COUNTED_SIGNALS if signal in found]
 
 
 class _Days:
