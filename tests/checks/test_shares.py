@@ -104,8 +104,8 @@ def test_given_a_share_then_the_reason_says_what_is_reached_what_is_usual_and_ho
 
 
 @pytest.mark.parametrize("signal", shares.SIGNALS, ids=lambda signal: signal.name)
-@pytest.mark.parametrize(("share", "measured"), [(0, 0), (100, 100), (101, None), (1_000, None), (None, None)])
-def test_given_what_more_than_a_tenth_does_then_it_is_common_and_not_measured(
+@pytest.mark.parametrize(("share", "measured"), [(0, 0), (60, 60), (61, None), (1_000, None), (None, None)])
+def test_given_what_more_than_60_of_1_000_do_then_it_is_common_and_not_measured(
     signal: Any, share: int | None, measured: int | None
 ) -> None:
     assert signal.measure(a_vector(**{f"{COLUMNS[signal.name]}_permille": share})) == measured
@@ -122,7 +122,8 @@ def test_given_the_default_card_then_what_is_rarer_never_has_fewer_points_and_wh
     signal: Any,
 ) -> None:
     def points(share: int) -> int:
-        over = {f"{COLUMNS[signal.name]}_permille": share, "rarest_permille": share, "common_signals": ""}
+        rare = {f"{COLUMNS[signal.name]}_permille": share, "rarest_permille": share, "common_signals": ""}
+        over = rare | {"pair_first_time": True}
         reasons = trs_v1.DEFAULT.score(a_vector(**DAY | WEEKS | MONEY | over), degraded=False).reasons
         return sum(reason.weight for reason in reasons if reason.id == signal.id)
 

@@ -28,7 +28,9 @@ def test_given_the_rules_of_the_scorer_then_each_reason_with_each_of_its_weights
         for each in signal.bins
         if signal.id not in of_shares
     }
-    of_fitted_cards = {"TRS-AMT-07", "TRS-AMT-08", "TRS-CPY-13", "TRS-FLO-18"} | {each.id for each in purchases.SIGNALS}
+    of_fitted_cards = {"TRS-AMT-07", "TRS-AMT-08", "TRS-CPY-13", "TRS-FLO-18", "TRS-FLO-22"} | {
+        each.id for each in purchases.SIGNALS
+    }
     assert set(signals) - of_fitted_cards == {signal.id for signal in trs_v1.DEFAULT_CARD.signals}
 
 

@@ -44,7 +44,7 @@ _GROUPS: Final[tuple[Group, ...]] = (
     Group(timing.CARD_SIGNALS),
     *habits.GROUPS,
     Group(purchases.SIGNALS),
-    shares.GROUP,
+    *shares.GROUPS,
 )
 _ATTEMPTED: Final = {rail.value: f"{rail.value}, no money moved" for rail in Rail}
 _KINDS: Final = (

@@ -18,8 +18,7 @@ from clearhold.features.core.scorecards import CardSignal, points_from
 from clearhold.features.scorers.signal import BUT_CARD, Signal, SignalGroup
 from clearhold.features.scorers.trs_v1.amount import repeated_edges
 
-MOST_PERMILLE: Final = 100
-COMMON_PERMILLE: Final = 60
+MOST_PERMILLE: Final = 60
 UNIT: Final = "of 1,000 of the program's transfers do as much"
 _DAYS_30: Final = 30
 _QUARTER: Final = 4
@@ -265,11 +264,24 @@ CHAIN: Final = _rare(
     rails=BUT_CARD,
 )
 
-SIGNALS: Final = (
-    *(DAY_OVER_USUAL, FIRST_IN_BUSY_DAY, AMOUNT_IN_BUSY_DAY, COUNT_OVER_USUAL, BUSY_HOUR, BUSY_HOURS),
-    *(REPEATED, ODD_HOUR, FIRST_AMOUNT, QUIET_PAIR, QUIET_AMOUNT),
-    *(PAYEE_NEW_PAYERS, PAYEE_OVER_USUAL, FIRST_AFTER_FIRST, PAYER_OVER_USUAL, MIDDLES),
-    *(HOPS, LAST_RECEIPT, DRAINED, SENT, CHAIN),
+_OF_ANY: Final = (
+    *(DAY_OVER_USUAL, AMOUNT_IN_BUSY_DAY, COUNT_OVER_USUAL, BUSY_HOUR, BUSY_HOURS),
+    *(REPEATED, ODD_HOUR, HOPS, LAST_RECEIPT),
+)
+_OF_FIRST: Final = (
+    *(FIRST_IN_BUSY_DAY, FIRST_AMOUNT, QUIET_PAIR, QUIET_AMOUNT, PAYEE_NEW_PAYERS, PAYEE_OVER_USUAL),
+    *(FIRST_AFTER_FIRST, PAYER_OVER_USUAL, MIDDLES, DRAINED, SENT, CHAIN),
+)
+SIGNALS: Final = (*_OF_ANY, *_OF_FIRST)
+
+
+def _may_fire(v: FeatureVector) -> bool:
+    return v.rarest_permille is not None and v.rarest_permille <= MOST_PERMILLE
+
+
+GROUPS: Final = (
+    SignalGroup(_OF_ANY, _may_fire),
+    SignalGroup(_OF_FIRST, lambda v: v.pair_first_time and _may_fire(v)),
 )
 
 
@@ -277,7 +289,7 @@ def _rarest(signal: Signal[FeatureVector], *points: int) -> CardSignal:
     """Points up to 3, 10, 30 and 60 of 1,000, in this order."""
     steps = zip((0, 4, 11, 31), points, strict=True)
     own = [step for step, former in zip(steps, (None, *points), strict=False) if step[1] != former]
-    below = next((at for at, each in own if each == 0), COMMON_PERMILLE + 1)
+    below = next((at for at, each in own if each == 0), MOST_PERMILLE + 1)
     return points_from(signal.id, *((at, each) for at, each in own if each), below=below)
 
 
@@ -304,4 +316,3 @@ POINTS: Final = (
 """Of the default card: fitted together with those of the other signals to the first 60 % of six labelled worlds, never
 less for a rarer transfer. What more than 60 of 1,000 do has none.
 """
-GROUP: Final = SignalGroup(SIGNALS, lambda v: v.rarest_permille is not None and v.rarest_permille <= MOST_PERMILLE)
