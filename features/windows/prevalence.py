@@ -212,12 +212,12 @@ class Prevalence:
 
 def _common(windows: list[_Window]) -> list[str]:
     """The signals that too many have, in one of the windows."""
-    found: set[str] = set()
+    common: set[str] = set()
     for end, start, n in windows:
         least = (COMMON_FROM_PERMILLE - 1) * n // _THOUSAND + 1  # the share is rounded up
         counts = zip(COUNTED_SIGNALS, end[_FIRST_SIGNAL:], start[_FIRST_SIGNAL:], strict=True)
-        found.update([signal for signal, last, before in counts if last - before & _WRAP >= least])
-    return [signal for signal in COUNTED_SIGNALS if signal in found]
+        common.update([signal for signal, last, before in counts if last - before & _WRAP >= least])
+    return [signal for signal in COUNTED_SIGNALS if signal in common]
 
 
 class _Days:
