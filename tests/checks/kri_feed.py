@@ -10,6 +10,7 @@ from typing import Any, Final, NamedTuple
 
 from clearhold.features.core.log_entry import LogEntry
 from tests.oracle.status_order import life_of, place
+from tests.oracle.texts import country as country_code
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -194,8 +195,8 @@ class Feed:
         party, country = party_of(known, data), country_of(known, data)
         if party is not None and party != known.party and (party[0] == "id" or (known.party or ("",))[0] != "id"):
             known.party, known.country = party, self.countries.get(party)
-        known.country = country or known.country
-        if party is not None and country is not None:
+        known.country = known.country if country is None else country
+        if party is not None and country:
             self.countries[party] = country
 
     def _entity(self, kind: str, data: Data, at: int) -> None:
@@ -332,6 +333,10 @@ def party_of(transfer: Transfer, data: Data) -> tuple[str, ...] | None:
 
 
 def country_of(transfer: Transfer, data: Data) -> str | None:
+    """What is stated of the other side, a card's merchant; empty where it is the code of no country."""
+    if transfer.rail == "card":
+        stated = (data.get("merchant") or {}).get("country_code")
+        return (country_code(stated) or "") if stated else None
     embedded = ((data.get("counterparty") or {}).get("address") or {}).get("country_code")
     side = "beneficiary" if transfer.direction == "outgoing" else "originator"
     stated = (data.get(f"{side}_address") or {}).get("country_code")

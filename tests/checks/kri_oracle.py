@@ -292,7 +292,7 @@ def _outside(feed: Feed, now: int) -> Figure:
             continue
         declared: dict[str, Any] = feed.declared_at(each.own)
         rails, countries = declared.get("declaredRails"), declared.get("declaredCountries", ["US"])
-        knows_country = bool(countries) and each.country is not None
+        knows_country = bool(countries and each.country)
         n += bool(rails) or knows_country
         outside += bool(rails and each.rail not in rails) or (knows_country and each.country not in countries)
     return _share(outside, n)
