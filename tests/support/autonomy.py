@@ -21,7 +21,7 @@ from tests.support.stories import PROGRAM, ShardStory
 
 CANDIDATE: Final = "country_outside_declared"
 """A detector that the seeded policy does not close."""
-LISTED: Final = "first_time_counterparty_large"
+LISTED: Final = "amount_spike"
 """One that it closes."""
 EVERY: Final = 9 * HOUR_US
 STRANGERS_EVERY: Final = 8
@@ -35,10 +35,10 @@ class AutonomyStory:
     def __init__(self) -> None:
         self.story: ShardStory = warmed_program()
         self.now = NOON
-        self._requests, self._wires, self._large_cents = 0, 1, 3_000_00
+        self._requests, self._wires, self._large_cents = 0, 1, 900_00
 
     def open_alerts(self, count: int, detector: str = CANDIDATE) -> list[AlertRow]:
-        """Alerts of one transfer each, nine hours apart, that nothing but the detector keeps from being closed."""
+        """Alerts of one transfer each, hours apart, that nothing but the detector keeps from being closed."""
         return [self._open_alert(detector) for _ in range(count)]
 
     def label(self, alerts: list[AlertRow], label: str = "ok", *, at: int | None = None) -> None:
@@ -126,7 +126,7 @@ class AutonomyStory:
             if self._wires % STRANGERS_EVERY:
                 self._wire(AT_HOME)
             else:
-                self._first_wire(200_00)
+                self._first_wire()
         self.tick(until)
 
     def earn(self, alerts: int = 150, reviewed: int = 50, detector: str = CANDIDATE) -> list[AlertRow]:
@@ -141,27 +141,28 @@ class AutonomyStory:
         if detector == CANDIDATE:
             self._wire(ABROAD)
         else:
-            self._large_cents += self._large_cents // 100  # so that it stays large for the program
-            self._first_wire(self._large_cents)
+            self._wire(AT_HOME)
+            self._large_cents += self._large_cents // 50  # so that it stays far over what is usual
+            self._wire(AT_HOME, self._large_cents)
         (alert,) = (
             row for row in self.story.last(AlertRow) if row.detector == detector and row.subject_type == "transfer"
         )
         return alert
 
-    def _wire(self, country: str) -> None:
-        """A quiet wire, of an amount that is none of its neighbours'."""
+    def _wire(self, country: str, cents: int | None = None) -> None:
+        """A wire, a quiet one of an amount that is none of its neighbours' where no other is stated."""
         self.now += EVERY
         self._wires += 1
-        cents = 100_00 + self._wires % 20 * 20_00
-        self.story.wire("enti_1", "cpty_1", cents, self.now, beneficiary_address={"country_code": country})
+        amount = cents or 100_00 + self._wires % 20 * 20_00
+        self.story.wire("enti_1", "cpty_1", amount, self.now, beneficiary_address={"country_code": country})
 
-    def _first_wire(self, cents: int) -> None:
+    def _first_wire(self) -> None:
         """The only wire between two sides."""
         self.now += EVERY
         self._wires += 1
         self.story.introduce(f"enti_{self._wires}", last_screened_at=bank.rfc3339(T0 + self.now))
         address = {"country_code": AT_HOME}
-        self.story.wire(f"enti_{self._wires}", f"cpty_{self._wires}", cents, self.now, beneficiary_address=address)
+        self.story.wire(f"enti_{self._wires}", f"cpty_{self._wires}", 200_00, self.now, beneficiary_address=address)
 
     def _pass(self, at: int | None) -> None:
         if at is not None:
