@@ -140,7 +140,7 @@ def test_given_declines_on_an_entitys_only_card_when_it_is_asked_about_then_it_i
     for n in range(4):
         story.card(100, n * MINUTE_US, "DECLINED", "INCORRECT_PIN", card_id="card_c", bank_account_id="bacc_c")
 
-    over = {"entity_id": "enti_c", "counterparty_id": "mrch_1"}
+    over = {"entity_id": "enti_c", "counterparty_id": "mrch_1", "merchant_category": "5816"}
     asked = story.ask("card", 2_100, 10 * MINUTE_US, **over)
     landed = story.card(2_100, 10 * MINUTE_US, card_id="card_c", bank_account_id="bacc_c")
 

@@ -219,7 +219,7 @@ def test_given_a_supervised_program_when_a_closed_alert_turns_bad_then_its_detec
 
     assert story.autonomy.tier.value == "standard"
     assert LISTED not in story.autonomy.effective.auto_closable_detectors
-    assert "amount_spike" in story.autonomy.effective.auto_closable_detectors
+    assert "round_amount" in story.autonomy.effective.auto_closable_detectors
 
 
 def test_given_the_way_back_to_standard_then_it_is_the_weeks_widening_and_trust_takes_evidence_still() -> None:

@@ -11,8 +11,7 @@ from clearhold.features.core.log_entry import ChainFactRow
 from clearhold.features.core.rows.alerts import ActionRow, PolicyRow
 from clearhold.features.policy.seeds import POLICY_V1
 from tests.support.alert_rows import evidence_of
-from tests.support.autonomy import CANDIDATE, LISTED, AutonomyStory, status_of_next, trusted
-from tests.support.bank_events import rfc3339
+from tests.support.autonomy import CANDIDATE, EVERY, LISTED, AutonomyStory, status_of_next, trusted
 from tests.support.clock import T0
 from tests.support.policies import in_force_at
 
@@ -67,8 +66,9 @@ def test_given_a_closed_alert_of_several_transfers_when_a_later_one_is_bad_then_
 
 def test_given_a_closed_alert_when_its_debit_is_returned_as_unauthorized_then_it_turned_bad() -> None:
     story = AutonomyStory()
-    story.story.introduce("enti_2", last_screened_at=rfc3339(T0 + story.now))
-    debit = story.story.debit("enti_2", "cpty_2", 3_100_00, story.now)
+    story.story.debit("enti_1", "cpty_1", 200_00, story.now + HOUR_US)
+    story.now += EVERY
+    debit = story.story.debit("enti_1", "cpty_1", 950_00, story.now)
     assert story.story.alert(LISTED).status == "auto_closed"
     assert withdrawn(story) == ()
 
@@ -223,8 +223,9 @@ def test_given_the_first_decision_of_a_person_then_a_hold_or_an_escalation_overt
 def test_given_overturns_of_alerts_that_the_policy_could_not_close_then_they_narrow_nothing() -> None:
     story = AutonomyStory()
     for number in range(20):
-        story.now += HOUR_US
-        story.story.wire(f"enti_ir{number}", "cpty_1", 10_00, story.now, beneficiary_address={"country_code": "IR"})
+        story.now += EVERY
+        cents = 100_00 + number * 20_00
+        story.story.wire("enti_1", "cpty_1", cents, story.now, beneficiary_address={"country_code": "IR"})
     alerts = [alert for alert in story.story.alerts("high_risk_geography") if alert.status == "open"]
     assert len(alerts) == 20
     story.review(alerts, "hold")

@@ -187,7 +187,7 @@ class Quarter:
         """Weeks in which so large shares of the alerts turn out bad and are overturned; requested are these tiers."""
         self.bad_share, self.overturned_share = bad, overturned
         for week in range(weeks):
-            alerts = self.story.open_alerts(13, CANDIDATE) + self.story.open_alerts(5, LISTED)
+            alerts = self.story.open_alerts(12, CANDIDATE) + self.story.open_alerts(3, LISTED)
             self.review([alert for alert in alerts if could_be_closed(alert) and self.random.random() < REVIEWED])
             self.unlabelled += alerts
             self.request(self.random.choice(tiers.split()))
@@ -247,10 +247,10 @@ def replayed(quarter: Quarter) -> tuple[list[msgspec.Struct], ShardState]:
 
 
 def test_given_quarters_of_two_programs_then_tiers_widen_and_narrow_exactly_when_the_rules_say() -> None:
-    good, worse = Quarter(1), Quarter(2)
+    good, worse = Quarter(4), Quarter(3)
 
     good.run(22, "trusted", bad=0, overturned=0)
-    worse.run(22, "trusted", bad=0.02, overturned=0.01)
+    worse.run(22, "trusted", bad=0.05, overturned=0.01)
     assert CANDIDATE in good.naive.closable()
     assert LISTED in good.naive.closable()
     assert not {CANDIDATE, LISTED} & worse.naive.closable()

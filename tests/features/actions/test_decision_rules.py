@@ -22,7 +22,7 @@ def under(policy: PolicyBody = POLICY_V1) -> tuple[HeldStory, AlertRow, AlertRow
     story = HeldStory()
     if policy is not POLICY_V1:
         in_force_at(story.story, "policy-v2", policy, story.now)
-    story.story.wire("enti_2", "cpty_vn", 950_00, story.now, beneficiary_address={"country_code": "VN"})
+    story.story.wire("enti_2", "cpty_2", 950_00, story.now)
     (soft, *_) = (row for row in story.alerts("open") if row.detector == "amount_spike")
     story.wire()
     (hard, *_) = (row for row in story.alerts("held") if row.hard_signal)

@@ -144,7 +144,7 @@ def test_given_an_automatic_close_when_a_hit_may_not_be_closed_then_it_opens_an_
     first, second = story.alerts("repeated_amount")
     assert (closed.status, closed.route, closed.sla_tier) == ("auto_closed", "automated", "auto")
     assert first.id == closed.id
-    assert (second.status, evidence_of(second)["hits"]) == ("open", 2)
+    assert (second.status, evidence_of(second)["hits"]) == ("held", 2)
     assert evidence_of(second)["routeReason"] == "hard_signal"
 
 
