@@ -60,6 +60,7 @@ def _figures(name: str, kind: object) -> st.SearchStrategy[Any]:
 
 FIGURES: Final = {field.name: _figures(field.name, field.type) for field in msgspec.structs.fields(FeatureVector)}
 SHARES: Final = [name for name in FIGURES if name.endswith("_permille") and name != "rarest_permille"]
+OF_FIRST: Final = {name for name in SHARES if name.startswith(("first_", "quiet_"))}
 
 
 @st.composite
@@ -68,11 +69,11 @@ def quiet_but_for_some(draw: st.DrawFn) -> FeatureVector:
     return a_vector(**{name: draw(FIGURES[name]) for name in names})
 
 
-def with_its_rarest(vector: FeatureVector) -> FeatureVector:
-    """The vector with the least of its shares as the least."""
-    shares = [getattr(vector, name) for name in SHARES]
-    rarest = min([share for share in shares if share is not None], default=None)
-    return msgspec.structs.replace(vector, rarest_permille=rarest)
+def with_its_shares(vector: FeatureVector) -> FeatureVector:
+    """The vector with the shares that it can have: those of first payments on one alone, and the least of all."""
+    shares = {name: getattr(vector, name) for name in SHARES if vector.pair_first_time or name not in OF_FIRST}
+    rarest = min([share for share in shares.values() if share is not None], default=None)
+    return msgspec.structs.replace(vector, **(dict.fromkeys(SHARES) | shares), rarest_permille=rarest)
 
 
-VECTORS: Final = (quiet_but_for_some() | st.builds(FeatureVector, **FIGURES)).map(with_its_rarest)
+VECTORS: Final = (quiet_but_for_some() | st.builds(FeatureVector, **FIGURES)).map(with_its_shares)
