@@ -19,7 +19,7 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from clearhold.calibrate.request import CalibrationOutcome, NoCardError, Request, UnknownSignalError
+from clearhold.calibrate.request import DEFAULT_VOLUME, CalibrationOutcome, NoCardError, Request, UnknownSignalError
 from clearhold.features.catalogue.vector import FeatureVector
 from clearhold.features.core.instants import parse_instant
 from clearhold.features.core.scorecards import Scorecard
@@ -41,6 +41,7 @@ _DATABASE: Final = "clearhold.duckdb"
 _MISSING: Final = "clearhold calibrate needs the extra: pip install 'clearhold[calibrate]'."
 _STOPPED: Final = "Name the directory of a service that is stopped, or a copy that clearhold backup made."
 _EARLIEST, _LATEST = 0.3, 0.9
+_LEAST_VOLUME, _MOST_VOLUME = 1.0, 1_000.0
 
 Out = Annotated[Path, typer.Option(help="Folder for card.json, report.json and report.html.", file_okay=False)]
 Data = Annotated[
@@ -63,6 +64,10 @@ Split = Annotated[
     float,
     typer.Option(help="Share of the labelled time that is fitted; the rest proves it.", min=_EARLIEST, max=_LATEST),
 ]
+Volume = Annotated[
+    float,
+    typer.Option(help="The most transfers of 1,000 in review and hold together.", min=_LEAST_VOLUME, max=_MOST_VOLUME),
+]
 LeftOut = Annotated[list[str] | None, typer.Option(help="Id of a signal that gets no points; may be repeated.")]
 Now = Annotated[
     str | None,
@@ -80,6 +85,7 @@ def calibrate(
     card: CardFile = None,
     name: Name = None,
     split: Split = 0.6,
+    volume: Volume = DEFAULT_VOLUME,
     leave_out: LeftOut = None,
     now: Now = None,
 ) -> None:
@@ -104,6 +110,7 @@ def calibrate(
         now=at,
         programs=tuple(sorted(set(program or ()))),
         source="" if vectors is None else f"Parquet file {vectors.name}",
+        volume=volume,
         options=_options({"--vectors": vectors, "--card": card, "--champion": champion}),
     )
     _check_folder(out)

@@ -5,9 +5,10 @@ Source  risk-domain conventions: precision and recall over ROC, Wilson intervals
 """
 
 from collections.abc import Iterator
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
+import polars as pl
 from scipy.stats import binomtest
 from sklearn.isotonic import IsotonicRegression
 from sklearn.metrics import average_precision_score, brier_score_loss
@@ -25,10 +26,9 @@ from clearhold.calibrate.report import (
     WeekPart,
 )
 from clearhold.calibrate.samples import BAD, OK, UNSCORED, Column, Samples
-from clearhold.features.core.instants import week_of
 from clearhold.features.core.measured import measured, rounded
 from clearhold.features.core.scorecards import ACT, LAST_TEN, LOOK, SCORE_CLASSES, UNSCORED_CLASS, stability_index
-from clearhold.features.core.vocabulary import HOLD_FROM, REVIEW_FROM, Band, band_word
+from clearhold.features.core.vocabulary import HOLD_FROM, REVIEW_FROM, Band
 
 VOLUMES: Final = (5, 10, 20, 35)
 """Alerts per 1,000 transfers."""
@@ -38,7 +38,13 @@ CURVE: Final = tuple(range(0, 101, 5))
 FEWEST_BAD_FOR_CHANCES: Final = 50
 DECILES: Final = 10
 BANDS: Final = (Band.CLEAR, Band.REVIEW, Band.HOLD)
+_ISO_WEEK: Final = "%G-W%V"
 _SEED: Final = 18
+_COUNTS: Final = (
+    pl.len().alias("transfers"),
+    (pl.col("label") == BAD).sum().alias("bad"),
+    (pl.col("label") == OK).sum().alias("ok"),
+)
 
 
 class Windows(NamedTuple):
@@ -102,13 +108,15 @@ def _interval(bad: Column, ranks: Column) -> tuple[float | None, float | None]:
 
 def bands_of(card: str, window: str, samples: Samples, scores: Column) -> BandTable:
     """How often each band is bad. ``rises`` is null while a band has no labelled transfer."""
-    words = np.array([band_word(None if score == UNSCORED else score) for score in scores.tolist()], np.str_)
+    frame = pl.DataFrame({"score": scores, "label": samples.label}).group_by(_band("score")).agg(*_COUNTS)
+    counts = {band: rest for band, *rest in frame.iter_rows()}
     shares = []
     for band in (*BANDS, Band.UNSCORED):
-        within = words == band.value
-        labelled = samples.label[within & samples.is_labelled]
-        share = measured(int(np.count_nonzero(labelled == BAD)), len(labelled))
-        shares.append(BandShare(band=band.value, transfers=int(np.count_nonzero(within)), bad_share=share))
+        transfers, bad, ok = counts.get(band.value, (0, 0, 0))
+        volume = rounded(1_000 * transfers / len(scores)) if len(scores) else None
+        shares.append(
+            BandShare(band=band.value, transfers=transfers, per_thousand=volume, bad_share=measured(bad, bad + ok))
+        )
     clear, review, hold = (each.bad_share for each in shares[: len(BANDS)])
     rises = apart = None
     if clear.value is not None and review.value is not None and hold.value is not None:
@@ -160,23 +168,23 @@ def stability(samples: Samples, scores: Column, windows: Windows) -> StabilityPa
     """Every transfer counts, labelled or not."""
     reference = _classes(scores[windows.fit])
     index = psi(reference, _classes(scores[windows.later]))
-    weeks = np.array([str(week_of(at)) for at in samples.at.tolist()], np.str_)
+    frame = pl.DataFrame({"at": samples.at, "score": scores, "label": samples.label, "in_fit": windows.fit})
+    week_of_each = pl.col("at").cast(pl.Datetime("us")).dt.strftime(_ISO_WEEK)
+    by_week = frame.sort("at").group_by(week_of_each.alias("week"), maintain_order=True)
     rows = []
-    for week in np.unique(weeks):
-        within = weeks == week
-        of_week = scores[within]
-        counts = {band: int(np.count_nonzero(_is_in(of_week, band))) for band in Band}
+    for (week,), part in by_week:
+        counts = dict(part.select(_band("score")).to_series().value_counts().iter_rows())
         rows.append(
             WeekPart(
                 week=str(week),
-                transfers=len(of_week),
-                clear=counts[Band.CLEAR],
-                review=counts[Band.REVIEW],
-                hold=counts[Band.HOLD],
-                unscored=counts[Band.UNSCORED],
-                bad=int(np.count_nonzero(samples.label[within] == BAD)),
-                psi=psi(reference, _classes(of_week)) if len(of_week) else None,
-                in_fit=bool(windows.fit[within].all()),
+                transfers=len(part),
+                clear=counts.get(Band.CLEAR.value, 0),
+                review=counts.get(Band.REVIEW.value, 0),
+                hold=counts.get(Band.HOLD.value, 0),
+                unscored=counts.get(Band.UNSCORED.value, 0),
+                bad=int((part["label"] == BAD).sum()),
+                psi=psi(reference, _classes(part["score"].to_numpy())),
+                in_fit=bool(part["in_fit"].all()),
             )
         )
     return StabilityPart(psi=index, verdict=verdict_of(index), weeks=tuple(rows))
@@ -188,22 +196,15 @@ def verdict_of(index: float) -> str:
 
 def migration(samples: Samples, scores: Column) -> tuple[Move, ...]:
     """From the champion's band to the card's."""
-    moves = []
-    for before in Band:
-        for after in Band:
-            within = _is_in(samples.score, before) & _is_in(scores, after)
-            if within.any():
-                label = samples.label[within]
-                moves.append(
-                    Move(
-                        champion=before.value,
-                        card=after.value,
-                        transfers=int(np.count_nonzero(within)),
-                        bad=int(np.count_nonzero(label == BAD)),
-                        ok=int(np.count_nonzero(label == OK)),
-                    )
-                )
-    return tuple(moves)
+    frame = pl.DataFrame({"champion": samples.score, "card": scores, "label": samples.label})
+    moves = frame.group_by(_band("champion"), _band("card")).agg(*_COUNTS)
+    order = [band.value for band in Band]
+    return tuple(
+        Move(champion=champion, card=card, transfers=transfers, bad=bad, ok=ok)
+        for champion, card, transfers, bad, ok in sorted(
+            moves.iter_rows(), key=lambda move: (order.index(move[0]), order.index(move[1]))
+        )
+    )
 
 
 def paired(samples: Samples, scores: Column) -> PairedPart:
@@ -217,13 +218,18 @@ def paired(samples: Samples, scores: Column) -> PairedPart:
     return PairedPart(only_card_right=only_card, only_champion_right=only_champion, p_value=rounded(p_value))
 
 
-def _is_in(scores: Column, band: Band) -> Any:
-    if band is Band.UNSCORED:
-        return scores == UNSCORED
-    start, end = {Band.CLEAR: (0, REVIEW_FROM), Band.REVIEW: (REVIEW_FROM, HOLD_FROM), Band.HOLD: (HOLD_FROM, 101)}[
-        band
-    ]
-    return (scores >= start) & (scores < end)
+def _band(score: str) -> pl.Expr:
+    """The word of the band of a column of scores."""
+    return (
+        pl.when(pl.col(score) >= HOLD_FROM)
+        .then(pl.lit(Band.HOLD.value))
+        .when(pl.col(score) >= REVIEW_FROM)
+        .then(pl.lit(Band.REVIEW.value))
+        .when(pl.col(score) == UNSCORED)
+        .then(pl.lit(Band.UNSCORED.value))
+        .otherwise(pl.lit(Band.CLEAR.value))
+        .alias(score)
+    )
 
 
 def _classes(scores: Column) -> Column:

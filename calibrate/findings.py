@@ -23,7 +23,9 @@ from clearhold.calibrate.report import (
     ReasonPart,
     StabilityPart,
 )
+from clearhold.calibrate.steps import MOST_FIRING
 from clearhold.features.core.scorecards import LOOK
+from clearhold.features.core.vocabulary import Band
 
 _FEW_BAD: Final = 50
 _OFTEN_LABELLED: Final = 0.9
@@ -42,9 +44,14 @@ def findings_of(
     fit: Fit | None,
     leaks: Sequence[Leak],
     paired: PairedPart,
+    volume: float,
 ) -> Iterator[CalibrationFinding]:
     """Warnings first. ``leaks`` are those of the signals of a given card: a fit would have taken none."""
     yield from _warnings(data, rankings, bands, steady)
+    if (sent := _sent(bands)) > volume:
+        yield _warning(
+            f"The card sends {sent:.1f} of 1,000 later transfers to review and hold; {volume:g} were asked for."
+        )
     if paired.only_champion_right > paired.only_card_right and paired.p_value < _LEAST_P:
         yield _warning(
             f"At the line of review the champion alone is right {paired.only_champion_right:,} times, the card alone "
@@ -81,8 +88,17 @@ def _warnings(
         yield _warning(f"{data.later.unscored:,} of {data.later.transfers:,} later transfers are unscored.")
 
 
+def _later(bands: Sequence[BandTable]) -> BandTable:
+    return next(each for each in bands if each.card == CARD and each.window == LATER)
+
+
+def _sent(bands: Sequence[BandTable]) -> float:
+    """Later transfers of 1,000 in review and hold."""
+    return sum(each.per_thousand or 0 for each in _later(bands).bands if each.band in {Band.REVIEW, Band.HOLD})
+
+
 def _band_warnings(bands: Sequence[BandTable]) -> Iterator[CalibrationFinding]:
-    table = next(each for each in bands if each.card == CARD and each.window == LATER)
+    table = _later(bands)
     if table.rises is None:
         yield _warning("A band has no labelled transfer of later time: what it means is not proved.")
     elif not table.rises:
@@ -105,6 +121,9 @@ def _reason_warnings(reasons: Sequence[ReasonPart]) -> Iterator[CalibrationFindi
                 "all transfers."
             )
     for reason in reasons:
+        if any(part.points > 0 for part in reason.bins) and max(reason.firing_fit, reason.firing_later) > MOST_FIRING:
+            share = max(reason.firing_fit, reason.firing_later)
+            yield _warning(f"{reason.id} fires on {100 * share:.1f} % of the transfers: points for what is usual.")
         if (reason.later.low or 0) >= _NEARLY_ALL:
             fired = f"{reason.id} fired on {reason.later.n:,} labelled transfers of later time, and nearly all are bad"
             yield _warning(f"{fired}: make sure that its inputs do not include their outcome.")
@@ -140,13 +159,10 @@ def _fit_notes(fit: Fit) -> Iterator[CalibrationFinding]:
             f"{len(fit.kept)} signals fired too rarely in the fit window to be fitted, and keep the champion's points: "
             f"{', '.join(fit.kept)}."
         )
+    for each in fit.refused:
+        yield _note(f"Refused: {each.signal_id} would have points on {100 * each.firing:.1f} % of the transfers.")
     if fit.without_points:
         yield _note(f"Not in the card: {', '.join(fit.without_points)}.")
-    if fit.hold_chance < 0.5:  # noqa: PLR2004 - even odds
-        yield _note(
-            f"Nothing reaches even odds often enough: the hold band begins where the fit says "
-            f"{100 * fit.hold_chance:.0f} % bad."
-        )
 
 
 def _warning(sentence: str) -> CalibrationFinding:

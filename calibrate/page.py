@@ -12,7 +12,6 @@ import htpy as h
 
 from clearhold.api.html.page import about, columns, printed_page, section, table, tiles
 from clearhold.calibrate.evaluation import VOLUMES
-from clearhold.calibrate.fitting import MOST_FITTED_BINS, ROUNDS
 from clearhold.calibrate.plots import band_shares, percent, precision_and_recall, reliability, weeks
 from clearhold.calibrate.report import (
     FITTED,
@@ -146,11 +145,12 @@ def _method(report: CalibrationReport) -> Iterator[h.Node]:
         yield h.p["The card was given: nothing was fitted, and the first window is there to compare with."]
     else:
         yield h.p[
-            f"Fitted were {fit.method}, with {fit.library}: {fit.rounds} rounds at a rate of {fit.learning_rate:g}, "
-            f"the number that said most of the newest quarter of its labelled transfers, or {ROUNDS[1]} where that has "
-            f"no bad one. A signal gets the sum of its steps, as at most {MOST_FITTED_BINS} bins. "
-            f"{fit.points_a_log_odd:.1f} points stand for one unit of log-odds, so that the hold band begins where the "
-            f"fit says {100 * fit.hold_chance:.0f} % bad."
+            f"Fitted was {fit.method}, with {fit.library}. {fit.points_a_log_odd:.1f} points stand for one unit of "
+            f"log-odds, so that the hold band begins where the fit says {100 * fit.hold_chance:.0f} % bad."
+        ]
+        yield h.p[
+            f"At most {fit.volume:g} of 1,000 transfers were to come to review and hold; of the fit window "
+            f"{fit.review_per_thousand:.1f} are in review and {fit.hold_per_thousand:.1f} in hold."
         ]
         if fit.left_out:
             yield h.p[f"Left out on request: {', '.join(fit.left_out)}."]
@@ -240,7 +240,7 @@ def _outcomes(report: CalibrationReport) -> Iterator[h.Node]:
     ]
     yield table(heads, lines, numbers=1)
     yield table(
-        ("Band", "Window", "Clear", "Review", "Hold", "Unscored", "Rises", "Intervals apart"),
+        ("Card", "Window", "Clear", "Review", "Hold", "Unscored", "Rises", "Intervals apart"),
         (_band_line(each) for each in report.bands),
         numbers=2,
     )
@@ -278,7 +278,10 @@ def _chance_table(report: CalibrationReport) -> h.Node:
 
 
 def _band_line(table: BandTable) -> tuple[str, ...]:
-    shares = [f"{percent(each.bad_share)} of {each.bad_share.n:,}" for each in table.bands]
+    shares = [
+        f"{each.per_thousand or 0:.1f} of 1,000; {percent(each.bad_share)} bad of {each.bad_share.n:,}"
+        for each in table.bands
+    ]
     return table.card, table.window, *shares, _yes(table.rises), _yes(table.apart)
 
 

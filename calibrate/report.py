@@ -11,7 +11,7 @@ import msgspec
 
 from clearhold.features.core.measured import Measured
 
-REPORT_VERSION: Final = "calibration-v1"
+REPORT_VERSION: Final = "calibration-v2"
 CARD: Final = "card"
 CHAMPION: Final = "champion"
 AMOUNT: Final = "amount"
@@ -69,19 +69,30 @@ class DataPart(_Part, frozen=True, kw_only=True):
     sha256: str
 
 
+class RefusedReason(_Part, frozen=True, kw_only=True):
+    """``firing`` is the share of the fit window's transfers on which it would have had points."""
+
+    id: str
+    firing: float
+
+
 class FitPart(_Part, frozen=True, kw_only=True):
-    """``pointsALogOdd`` and ``baseLogOdds`` turn points into the chance that the fit gave."""
+    """``pointsALogOdd`` and ``baseLogOdds`` turn points into the chance that the fit gave. ``volume`` is what was asked
+    for: transfers in review and hold of 1,000 with a score; the others are those of the fit window.
+    """
 
     method: str
     library: str
-    rounds: int
-    learning_rate: float
     base_log_odds: float
     points_a_log_odd: float
     hold_chance: float
+    volume: float
+    review_per_thousand: float
+    hold_per_thousand: float
     fitted: tuple[str, ...]
     kept: tuple[str, ...]
     without_points: tuple[str, ...]
+    refused: tuple[RefusedReason, ...]
     left_out: tuple[str, ...]
 
 
@@ -106,8 +117,11 @@ class Ranking(_Part, frozen=True, kw_only=True):
 
 
 class BandShare(_Part, frozen=True, kw_only=True):
+    """``perThousand`` is of all transfers of the window, labelled or not."""
+
     band: str
     transfers: int
+    per_thousand: float | None
     bad_share: Measured
 
 

@@ -4,7 +4,8 @@ from collections.abc import Iterator
 from typing import Final, NamedTuple
 
 import numpy as np
-import sklearn
+import polars as pl
+import scipy
 
 from clearhold.calibrate.checks import leaks_in
 from clearhold.calibrate.evaluation import (
@@ -18,7 +19,8 @@ from clearhold.calibrate.evaluation import (
     stability,
 )
 from clearhold.calibrate.findings import findings_of
-from clearhold.calibrate.fitting import LEARNING_RATE, Fit
+from clearhold.calibrate.fitting import Fit
+from clearhold.calibrate.points import is_in_bin
 from clearhold.calibrate.report import (
     AMOUNT,
     CARD,
@@ -39,6 +41,7 @@ from clearhold.calibrate.report import (
     FitPart,
     Ranking,
     ReasonPart,
+    RefusedReason,
     SourceCount,
     Window,
 )
@@ -49,7 +52,7 @@ from clearhold.features.core.measured import Measured, measured, rounded
 from clearhold.features.core.scorecards import Bin, Scorecard, scorecard_sha256
 from clearhold.features.scorers.engine import CompiledCard
 
-METHOD: Final = "additive boosted stumps on the log-odds of bad, monotone where more is worse, read out as bins"
+METHOD: Final = "a logistic regression on steps of all signals together, none of which goes down where more is worse"
 
 
 class About(NamedTuple):
@@ -61,6 +64,7 @@ class About(NamedTuple):
     source: str
     programs: tuple[str, ...]
     left_out: tuple[str, ...]
+    volume: float
     exclusions: tuple[Exclusion, ...]
 
 
@@ -103,7 +107,7 @@ def report_of(
         reasons=reasons,
         migration=migration(later, later_scores),
         paired=decisions,
-        findings=tuple(findings_of(data, rankings, bands, steady, reasons, fit, leaks, decisions)),
+        findings=tuple(findings_of(data, rankings, bands, steady, reasons, fit, leaks, decisions, about.volume)),
     )
 
 
@@ -142,29 +146,27 @@ def _window(samples: Samples, within: Column, start: int | None, end: int | None
 
 
 def _sources(samples: Samples) -> Iterator[SourceCount]:
-    labelled = samples.label != NO_LABEL
-    for source in np.unique(samples.source[labelled]):
-        label = samples.label[labelled & (samples.source == source)]
-        yield SourceCount(
-            source=str(source),
-            bad=int(np.count_nonzero(label == BAD)),
-            ok=int(np.count_nonzero(label == OK)),
-            provisional=int(np.count_nonzero(label == PROVISIONAL)),
-        )
+    counts = {"bad": BAD, "ok": OK, "provisional": PROVISIONAL}
+    frame = pl.DataFrame({"source": samples.source, "label": samples.label}).filter(pl.col("label") != NO_LABEL)
+    sources = frame.group_by("source").agg(**{name: (pl.col("label") == label).sum() for name, label in counts.items()})
+    for row in sources.sort("source").iter_rows(named=True):
+        yield SourceCount(**row)
 
 
 def _fit(about: About, fit: Fit) -> FitPart:
     return FitPart(
         method=METHOD,
-        library=f"scikit-learn {sklearn.__version__}",
-        rounds=fit.rounds,
-        learning_rate=LEARNING_RATE,
+        library=f"SciPy {scipy.__version__}",
         base_log_odds=rounded(fit.base_log_odds),
         points_a_log_odd=rounded(fit.points_a_log_odd),
         hold_chance=rounded(fit.hold_chance),
+        volume=about.volume,
+        review_per_thousand=rounded(fit.volume.review),
+        hold_per_thousand=rounded(fit.volume.hold),
         fitted=fit.fitted,
         kept=fit.kept,
         without_points=fit.without_points,
+        refused=tuple(RefusedReason(id=each.signal_id, firing=rounded(each.firing)) for each in fit.refused),
         left_out=about.left_out,
     )
 
@@ -207,7 +209,7 @@ def _reasons(
     for each in card.signals:
         signal = champion.scorer.signals[each.id]
         column = samples.measures[:, samples.signal_ids.index(each.id)]
-        places = [_within(column, part) & scored for part in each.bins]
+        places = [is_in_bin(column, part) & scored for part in each.bins]
         fires = np.any(places, axis=0)
         counts = [
             np.array([np.count_nonzero(place & window) for place in (*places, ~fires)])
@@ -239,11 +241,6 @@ def _origin(signal_id: str, fit: Fit | None) -> str:
     if fit is None:
         return GIVEN
     return FITTED if signal_id in fit.fitted else KEPT if signal_id in fit.kept else HARD
-
-
-def _within(column: Column, part: Bin) -> Column:
-    below = np.inf if part.below is None else part.below
-    return np.asarray((column >= part.at_least) & (column < below))
 
 
 def _bin(part: Bin, place: Column, fit: Measured, later: Measured, base: Measured) -> BinPart:

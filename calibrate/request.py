@@ -1,11 +1,14 @@
 """What a calibration is given and gives, apart from what fits: the command knows these before it loads the extra."""
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from clearhold.features.catalogue.vector import FeatureVector
 from clearhold.features.core.scorecards import Scorecard
 from clearhold.features.scorers.engine import CompiledCard
+
+DEFAULT_VOLUME: Final = 20.0
+"""Of 1,000 transfers, those in review and hold together."""
 
 
 class NoCardError(Exception):
@@ -22,7 +25,8 @@ class UnknownSignalError(Exception):
 
 class Request(NamedTuple):
     """The first ``split`` of the labelled time up to ``now`` is fitted, unless a card is given. Without a name the card
-    is named after its end. ``options`` name the inputs and the comparison, for a repeat of the run.
+    is named after its end. ``options`` name the inputs and the comparison, for a repeat of the run. ``volume`` is the
+    most transfers of 1,000 that review and hold may have together.
     """
 
     champion: CompiledCard[FeatureVector]
@@ -34,6 +38,7 @@ class Request(NamedTuple):
     programs: tuple[str, ...]
     source: str
     options: tuple[str, ...]
+    volume: float = DEFAULT_VOLUME
 
 
 class CalibrationOutcome(NamedTuple):

@@ -4,7 +4,7 @@ Errors  ``NoCardError`` when the labels do not allow a card, ``UnknownSignalErro
 """
 
 import shlex
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 import msgspec
@@ -15,8 +15,9 @@ from clearhold.calibrate.fitting import Fit, fit_card
 from clearhold.calibrate.page import page_of
 from clearhold.calibrate.report import CARD, LATER, WARNING, BandTable, CalibrationReport, Exclusion
 from clearhold.calibrate.reporting import About, report_of
-from clearhold.calibrate.request import CalibrationOutcome, NoCardError, Request, UnknownSignalError
+from clearhold.calibrate.request import DEFAULT_VOLUME, CalibrationOutcome, NoCardError, Request, UnknownSignalError
 from clearhold.calibrate.samples import Samples, measure_all, scores_by
+from clearhold.calibrate.steps import MOST_FIRING
 from clearhold.features.catalogue.vector import FEATURE_VERSION
 from clearhold.features.core.instants import format_instant
 from clearhold.features.core.measured import Measured
@@ -41,33 +42,45 @@ def calibrate(request: Request, scorings: LabelledScorings, progress: Progress) 
     reading = progress.add_task("measure signals", total=scorings.total)
     samples = measure_all(scorings, champion, request.now, lambda count: progress.advance(reading, count))
     cut = _cut(samples, request.split)
-    usable = samples.is_labelled & samples.is_scored
-    before = samples.where(usable & (samples.at < cut))
-    require_enough(before, samples.where(usable & (samples.at >= cut)))
+    usable, earlier = samples.is_labelled & samples.is_scored, samples.at < cut
+    require_enough(samples.where(usable & earlier), samples.where(usable & ~earlier))
     fitting = progress.add_task("fit points", total=1)
-    fit = _fit(request, before, cut) if request.card is None else None
+    fit = _fit(request, samples.where(earlier), cut) if request.card is None else None
     new = request.card if fit is None else fit.card
     assert new is not None
     progress.advance(fitting)
     scoring = progress.add_task("score with the card", total=scorings.total)
     card = compile_card(new, version=CHALLENGER)
-    scores = scores_by(card, scorings, samples, lambda count: progress.advance(scoring, count))
+    scores, shares = scores_by(card, scorings, samples, lambda count: progress.advance(scoring, count))
+    if fit is None:
+        _check_given(shares)
     report = report_of(_about(request, scorings, cut), samples, new, fit, champion, scores)
     return CalibrationOutcome(_json(new), _json(report), page_of(report), tuple(_summary(report)))
 
 
-def _fit(request: Request, before: Samples, cut: int) -> Fit:
+def _fit(request: Request, window: Samples, cut: int) -> Fit:
     """A card without faults."""
-    to_fit = _without(before, request.leave_out)
-    leaks = leaks_in(to_fit, request.champion.scorer.signals)
+    to_fit = _without(window, request.leave_out)
+    leaks = leaks_in(to_fit.where(to_fit.is_labelled & to_fit.is_scored), request.champion.scorer.signals)
     if leaks:
         raise NoCardError([f"{each.sentence} Leave it out with --leave-out {each.signal_id}." for each in leaks])
     name = request.name or f"Calibrated on labels up to {format_instant(cut)[:_DATE]}"
-    fit = fit_card(to_fit, request.champion, name, request.leave_out)
+    fit = fit_card(to_fit, request.champion, name, request.leave_out, request.volume)
     faults = [f"{fault.path} {fault.sentence}." for fault in faults_of(fit.card)]
     if faults:
         raise NoCardError(faults)
     return fit
+
+
+def _check_given(shares: Mapping[str, float]) -> None:
+    """A card that was not fitted is refused where a reason has points on too many transfers."""
+    usual = [
+        f"{signal_id} has points on {100 * share:.1f} % of the scored transfers; at most {100 * MOST_FIRING:.0f} % may."
+        for signal_id, share in sorted(shares.items())
+        if share > MOST_FIRING
+    ]
+    if usual:
+        raise NoCardError(usual)
 
 
 def _check_left_out(request: Request) -> None:
@@ -101,6 +114,7 @@ def _without(samples: Samples, left_out: tuple[str, ...]) -> Samples:
 def _about(request: Request, scorings: LabelledScorings, cut: int) -> About:
     words = ["clearhold", "calibrate", *request.options]
     words += ["--split", f"{request.split:g}", "--now", format_instant(request.now), "--out", "DIR"]
+    words += [] if request.volume == DEFAULT_VOLUME else ["--volume", f"{request.volume:g}"]
     words += [] if request.name is None else ["--name", request.name]
     words += [word for program in request.programs for word in ("--program", program)]
     words += [word for signal_id in request.leave_out for word in ("--leave-out", signal_id)]
@@ -111,6 +125,7 @@ def _about(request: Request, scorings: LabelledScorings, cut: int) -> About:
         source=request.source,
         programs=request.programs,
         left_out=request.leave_out,
+        volume=request.volume,
         exclusions=(
             Exclusion(why="features of another version", transfers=scorings.other_versions),
             Exclusion(why=f"older than the newest {MOST_SCORINGS:,}", transfers=scorings.older),
@@ -128,6 +143,11 @@ def _summary(report: CalibrationReport) -> Iterator[str]:
     origin = "given" if fit is None else f"{len(fit.fitted)} signals fitted, {len(fit.kept)} kept"
     yield f"{report.card_name}: {origin}"
     yield f"sha256 {report.card_sha256}"
+    if fit is not None:
+        sent = f"{fit.review_per_thousand:.1f} in review, {fit.hold_per_thousand:.1f} in hold"
+        yield f"of 1,000 transfers of the fit window: {sent}; at most {fit.volume:g} were asked for"
+    for refused in () if fit is None else fit.refused:
+        yield f"refused: {refused.id} would have points on {100 * refused.firing:.1f} % of the transfers"
     for each in report.rankings:
         recalls = ", ".join(f"{_percent(at.recall)} at {at.per_thousand}" for at in each.at)
         yield f"{each.name}: average precision {each.average_precision:.3f}; recall {recalls} per 1,000"
@@ -142,7 +162,10 @@ def _summary(report: CalibrationReport) -> Iterator[str]:
 
 
 def _shares(table: BandTable) -> str:
-    return ", ".join(f"{each.band} {_percent(each.bad_share)} bad of {each.bad_share.n:,}" for each in table.bands)
+    return ", ".join(
+        f"{each.band} {each.per_thousand or 0:.1f} of 1,000, {_percent(each.bad_share)} bad of {each.bad_share.n:,}"
+        for each in table.bands
+    )
 
 
 def _percent(share: Measured) -> str:

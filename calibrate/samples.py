@@ -5,6 +5,7 @@ Label   one of a transfer younger than 60 days is provisional and counts as no l
         the bad alone counted, the newest time would have no others
 """
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from hashlib import blake2b, sha256
 from typing import Any, Final, NamedTuple
@@ -12,6 +13,7 @@ from typing import Any, Final, NamedTuple
 import msgspec
 import numpy as np
 import numpy.typing as npt
+import polars as pl
 
 from clearhold.features.catalogue.vector import FeatureVector
 from clearhold.features.core.canonical import MAX_INTEGER
@@ -28,7 +30,15 @@ UNSCORED: Final = -1
 
 Column = npt.NDArray[Any]
 
-_KINDS: Final[tuple[Any, ...]] = (np.uint64, np.int64, np.int8, np.str_, np.int16, np.int64, np.bool_)
+_COLUMNS: Final[dict[str, Any]] = {
+    "key": pl.UInt64,
+    "at": pl.Int64,
+    "label": pl.Int8,
+    "source": pl.String,
+    "score": pl.Int16,
+    "cents": pl.Int64,
+    "is_first_pair": pl.Boolean,
+}
 
 
 class Samples(NamedTuple):
@@ -44,7 +54,7 @@ class Samples(NamedTuple):
     measures: Column
     signal_ids: tuple[str, ...]
 
-    def where(self, rows: Column) -> "Samples":
+    def where(self, rows: Column | slice) -> "Samples":
         *columns, signal_ids = self
         return Samples._make((*(column[rows] for column in columns), signal_ids))
 
@@ -88,9 +98,9 @@ def measure_all(
             )
         )
         done(1)
-    columns_of_rows = (np.array([row[place] for row in rows], kind) for place, kind in enumerate(_KINDS))
-    samples = Samples._make((*columns_of_rows, matrix, tuple(columns)))
-    return samples.where(np.lexsort((samples.key, samples.at)))
+    frame = pl.DataFrame(rows, schema=_COLUMNS, orient="row").with_row_index("row").sort("at", "key")
+    transfers = (frame[name].to_numpy() for name in _COLUMNS)
+    return Samples._make((*transfers, matrix[frame["row"].to_numpy()], tuple(columns)))
 
 
 def inputs_of(samples: Samples, signals: Mapping[str, Signal[FeatureVector]]) -> Column:
@@ -107,13 +117,21 @@ def scores_by(
     scorings: Iterable[LabelledScoring],
     samples: Samples,
     done: Callable[[int], None],
-) -> Column:
-    """The score that a card gives to each of the samples, whose scorings are read once more."""
-    scores: dict[int, int] = {}
+) -> tuple[Column, dict[str, float]]:
+    """The score that a card gives to each of the samples, whose scorings are read once more; and on which share of the
+    scored ones each signal has points, those aside that are common there and count for nothing.
+    """
+    scores, given = dict[int, int](), Counter[str]()
     for each in scorings:
-        scores[key_of(each)] = _number(card.weigh(each.vector)[0])
+        score, _, _, fired, _ = card.weigh(each.vector)
+        scores[key_of(each)] = _number(score)
+        if score is not None:
+            common = (each.vector.common_signals or "").split() if card.common_points == 0 else ()
+            given.update(signal.id for signal, _, points in fired if points > 0 and signal.id not in common)
         done(1)
-    return np.array([scores[key] for key in samples.key.tolist()], np.int16)
+    column = np.array([scores[key] for key in samples.key.tolist()], np.int16)
+    scored = max(1, int(np.count_nonzero(column != UNSCORED)))
+    return column, {signal_id: count / scored for signal_id, count in given.items()}
 
 
 def key_of(each: LabelledScoring) -> int:

@@ -119,3 +119,16 @@ def _counted(monkeypatch: pytest.MonkeyPatch) -> list[Path]:
 
     monkeypatch.setattr("bench.detection.benchmark.write_vectors", counting)
     return written
+
+
+def test_given_labels_of_which_no_card_can_be_made_when_run_then_it_is_said_and_the_other_rankings_are_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+
+    list(detection(Run(Asked(by_name=True, data=a_folder(tmp_path), half="last"))))
+
+    report = (tmp_path / ".bench" / "detection-amlsim-last.md").read_text()
+    assert "no fitted card: No signal fired" in capsys.readouterr().err
+    assert "| fitted card |" not in report
+    assert "| isolation forest |" in report

@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 from clearhold.features.core.instants import DAYS_60, parse_instant
 from clearhold.features.core.scorecards import CardSignal, scorecard_sha256
-from clearhold.features.core.vocabulary import band_word
+from clearhold.features.core.vocabulary import Rail, band_word
 from clearhold.features.scorers.cards import DEFAULTS, MOST_WEIGHED
 from tests.support.calibrated_files import FILES, application, card_of, of_rows, report_of
 from tests.support.labelled_vectors import DAYS, FROM, some_labelled
@@ -159,13 +159,17 @@ def test_given_a_card_that_alerts_on_many_good_transfers_when_reported_on_then_i
 
     assert result.exit_code == 0, result.output
     assert "warning: At the line of review the champion alone is right" in result.output
+    assert "of 1,000 later transfers to review and hold; 150 were asked for" in result.output
     assert "At 30 points the card alerts on" in (tmp_path / "out" / "report.html").read_text()
 
 
 def test_given_a_card_that_catches_fewer_than_the_champion_when_reported_on_then_the_volumes_are_named(
     folder: Path, tmp_path: Path
 ) -> None:
-    (tmp_path / "card.json").write_bytes(msgspec.json.encode(DEFAULTS["trs"].card))
+    default = DEFAULTS["trs"]
+    few = [each for each in default.card.signals if default.scorer.signals[each.id].hard or each.id == "TRS-CPY-01"]
+    card = msgspec.structs.replace(default.card, signals=tuple(few))
+    (tmp_path / "card.json").write_bytes(msgspec.json.encode(card))
     files = ("--card", str(tmp_path / "card.json"), "--champion", str(folder / "out" / "card.json"))
     result = of_rows(tmp_path, some_labelled(), *files)
     own, champion = (each["at"] for each in report_of(tmp_path)["rankings"][:2])
@@ -242,3 +246,48 @@ def test_given_amounts_that_grow_after_the_fit_window_when_calibrated_then_the_d
     assert result.exit_code == 0, result.output
     assert "warning: Scores drift: their PSI" in result.output
     assert report_of(tmp_path)["stability"]["verdict"] == "act"
+
+
+@pytest.mark.parametrize("volume", [20, 60, 150])
+def test_given_a_volume_when_calibrated_then_no_more_of_the_fit_window_is_in_review_and_hold_and_the_report_tells_it(
+    tmp_path: Path, volume: int
+) -> None:
+    result = of_rows(tmp_path, some_labelled(), "--volume", str(volume))
+    report, card = report_of(tmp_path), card_of(tmp_path)
+    cut = parse_instant(report["data"]["fit"]["to"])
+    assert cut is not None
+    bands = Counter(band_word(card.weigh(row.vector)[0]) for row in some_labelled() if row.at < cut)
+    review, hold = (1_000 * bands[band] / bands.total() for band in ("review", "hold"))
+    table = next(each for each in report["bands"] if (each["card"], each["window"]) == ("card", "fit"))
+
+    assert result.exit_code == 0, result.output
+    assert 0 < review + hold <= volume
+    assert report["fit"]["volume"] == volume
+    assert (report["fit"]["reviewPerThousand"], report["fit"]["holdPerThousand"]) == pytest.approx((review, hold))
+    assert {each["band"]: each["perThousand"] for each in table["bands"] if each["transfers"]} == {
+        band: pytest.approx(1_000 * count / bands.total()) for band, count in bands.items()
+    }
+    assert f"{review:.1f} in review, {hold:.1f} in hold; at most {volume} were asked for" in result.output
+    assert f"At most {volume} of 1,000 transfers" in (tmp_path / "out" / "report.html").read_text()
+    assert f"--volume {volume}" in report["command"] or volume == 20
+
+
+@pytest.mark.parametrize(("days", "rails"), [(5, 1), (30, 7), (119, 2), (400, 5)])
+def test_given_a_history_of_days_over_rails_when_calibrated_then_there_is_a_card_whose_weights_add_up(
+    tmp_path: Path, days: int, rails: int
+) -> None:
+    some = [rail.value for rail in Rail][:rails]
+    rows = [
+        row._replace(
+            at=FROM + (row.at - FROM) * days // DAYS,
+            vector=msgspec.structs.replace(row.vector, rail=some[place % rails]),
+        )
+        for place, row in enumerate(some_labelled(800))
+    ]
+    result = of_rows(tmp_path, rows, "--now", "2027-06-01T00:00:00Z")
+
+    assert result.exit_code == 0, result.output
+    card = card_of(tmp_path)
+    for row in rows:
+        score = card.score(row.vector)
+        assert score.value == sum(reason.weight for reason in score.reasons)

@@ -20,6 +20,8 @@ Numbers = npt.NDArray[Any]
 
 ROWS: Final = 2_000
 PERCENT: Final = "TRS-AMT-07"
+REPEATED: Final = "TRS-AMT-04"
+CHECK: Final = "TRS-VEL-01"
 FALLING: Final = ("TRS-CPY-06", "TRS-RET-03")  # of these more is better, so that one not measured is no zero
 DRAWS: Final = np.random.default_rng(7)
 LARGE: Final = np.floor(DRAWS.lognormal(4, 1, ROWS))
@@ -27,7 +29,7 @@ BAD: Final = DRAWS.random(ROWS) < np.minimum(0.9, LARGE / 1_000)
 FEW: Final = np.floor(DRAWS.random(ROWS) * 6)
 
 
-def fitted(columns: dict[str, Numbers], bad: Numbers = BAD) -> Fit:
+def fitted(columns: dict[str, Numbers], bad: Numbers = BAD, volume: float = 20) -> Fit:
     places = np.arange(ROWS)
     samples = Samples(
         key=places,
@@ -40,7 +42,7 @@ def fitted(columns: dict[str, Numbers], bad: Numbers = BAD) -> Fit:
         measures=np.column_stack(list(columns.values())),
         signal_ids=tuple(columns),
     )
-    return fit_card(samples, DEFAULTS["trs"], "Late")
+    return fit_card(samples, DEFAULTS["trs"], "Late", volume=volume)
 
 
 def rare_pair_if_known(row: Labelled) -> Labelled:
@@ -66,12 +68,60 @@ def test_given_a_signal_measured_from_some_row_on_when_fitted_then_there_is_a_ca
 
 @pytest.mark.parametrize("row", [ROWS - 29, ROWS])
 def test_given_a_signal_measured_too_seldom_or_never_when_fitted_then_it_keeps_the_champions_points(row: int) -> None:
-    late = fitted({PERCENT: LARGE, FALLING[0]: from_row(row)})
+    late, never = (fitted({PERCENT: LARGE, FALLING[0]: from_row(each)}, volume=1_000) for each in (row, ROWS))
 
-    assert FALLING[0] not in late.fitted
-    assert msgspec.structs.replace(late.card, name="") == msgspec.structs.replace(
-        fitted({PERCENT: LARGE, FALLING[0]: from_row(ROWS)}).card, name=""
-    )
+    assert FALLING[0] in late.kept
+    assert next(each.bins for each in late.card.signals if each.id == FALLING[0]) == DEFAULTS["trs"].bins_of(FALLING[0])
+    assert late.card == never.card
+
+
+def test_given_points_of_the_champion_that_alone_exceed_the_volume_when_fitted_then_they_are_refused() -> None:
+    """Fired on 29 of 2,000, all of them in the newest quarter, which is 58 of 1,000 there."""
+    fit = fitted({PERCENT: LARGE, FALLING[0]: from_row(ROWS - 29)})
+
+    assert FALLING[0] not in fit.kept
+    assert fit.refused == ((FALLING[0], 29 / ROWS),)
+    assert fit.volume.total <= 20
+
+
+@pytest.mark.parametrize("share", [0.5, 0.9, 1.0])
+def test_given_a_count_that_is_the_transfer_itself_on_most_transfers_when_fitted_then_few_come_to_review(
+    share: float,
+) -> None:
+    """One of itself where amounts are counted at all; bad ones always are."""
+    counted = BAD | (DRAWS.random(ROWS) < share)
+    count = np.where(counted, np.where(DRAWS.random(ROWS) < 0.05, 3.0, 1.0), 0.0)
+    fit = fitted({PERCENT: LARGE, REPEATED: count})
+    bins = next((each.bins for each in fit.card.signals if each.id == REPEATED), ())
+
+    assert all(each.at_least >= 2 for each in bins)
+    assert 0 < fit.volume.total <= 20
+
+
+def test_given_what_fires_often_but_is_no_more_often_bad_when_fitted_then_it_has_no_points_and_is_not_refused() -> None:
+    fit = fitted({PERCENT: LARGE, CHECK: (DRAWS.random(ROWS) < 0.5).astype(np.float64) * ~BAD})
+
+    assert fit.refused == ()
+    assert CHECK not in fit.fitted
+
+
+@pytest.mark.parametrize("share", [0.21, 0.5, 0.97])
+def test_given_a_reason_that_would_fire_on_more_than_a_fifth_when_fitted_then_it_is_refused_with_its_figure(
+    share: float,
+) -> None:
+    fires = (DRAWS.random(ROWS) < share) | BAD
+    fit = fitted({PERCENT: LARGE, CHECK: fires.astype(np.float64)})
+
+    assert fit.refused == ((CHECK, float(np.mean(fires))),)
+    assert CHECK not in fit.fitted
+
+
+def test_given_a_check_that_fires_on_fewer_than_a_fifth_when_fitted_then_it_has_points() -> None:
+    fires = (DRAWS.random(ROWS) < 0.05) | (BAD & (DRAWS.random(ROWS) < 0.5))
+    fit = fitted({PERCENT: LARGE, CHECK: fires.astype(np.float64)})
+
+    assert CHECK in fit.fitted
+    assert fit.refused == ()
 
 
 def test_given_every_falling_signal_measured_after_the_inner_slice_when_fitted_twice_then_the_card_is_the_same() -> (

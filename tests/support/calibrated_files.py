@@ -13,6 +13,9 @@ from clearhold.features.scorers.cards import compile_card, read_card
 from clearhold.features.scorers.engine import CompiledCard
 from tests.support.labelled_vectors import NOW, Labelled, written
 
+OFTEN_BAD = "150"
+"""The volume: of the transfers that are made up, 120 of 1,000 are bad."""
+
 FILES = ("card.json", "report.json", "report.html")
 
 
@@ -25,7 +28,8 @@ def application() -> typer.Typer:
 
 def calibrated(folder: Path, *options: str) -> Result:
     now = () if "--now" in options else ("--now", NOW)
-    return CliRunner().invoke(application(), ["calibrate", "--out", str(folder / "out"), *options, *now])
+    volume = () if "--volume" in options else ("--volume", OFTEN_BAD)
+    return CliRunner().invoke(application(), ["calibrate", "--out", str(folder / "out"), *options, *now, *volume])
 
 
 def of_rows(folder: Path, rows: list[Labelled], *options: str) -> Result:

@@ -37,20 +37,22 @@ class Labelled(NamedTuple):
     vector: FeatureVector
 
 
-def some_labelled(count: int = 1_200, *, seed: int = 1, **over: Any) -> list[Labelled]:
-    """Bad ones are large for their payer and often go to somebody new; the rest seldom is. All have ``over``."""
+def some_labelled(count: int = 1_200, *, seed: int = 1, often_new: float = 0.08, **over: Any) -> list[Labelled]:
+    """Bad ones are large for their payer and often go to somebody new; the rest seldom is: of them ``often_new`` go to
+    somebody new. All have ``over``.
+    """
     random = Random(seed)
-    return [_one(random, place, FROM + place * DAYS * DAY_US // count, over) for place in range(count)]
+    return [_one(random, place, FROM + place * DAYS * DAY_US // count, often_new, over) for place in range(count)]
 
 
-def _one(random: Random, place: int, at: int, over: dict[str, Any]) -> Labelled:
+def _one(random: Random, place: int, at: int, often_new: float, over: dict[str, Any]) -> Labelled:
     is_bad = random.random() < 0.12
     times = random.choice((1, 2, 4, 8, 20) if is_bad else (1, 1, 1, 1, 2, 4, 8, 20))
     cents = 100_00 * times + random.randrange(100_00)
     figures = {
         "amount_cents": cents,
         "entity_median_cents_90d": 100_00,
-        "counterparty_first_time": random.random() < (0.7 if is_bad else 0.2),
+        "counterparty_first_time": random.random() < (0.7 if is_bad else often_new),
         "repeated_amount_count_24h": random.randrange(8 if is_bad else 6),
         "entity_new_counterparties_24h": random.randrange(8 if is_bad else 7),
     }
