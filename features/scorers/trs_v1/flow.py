@@ -275,7 +275,7 @@ POINTS: Final = (
     points_when(FAN_OUT.id, 0),
     points_from(SCATTER_GATHER.id, (SCATTER_GATHER_MIDDLES, 0)),
     points_when(GATHER_SCATTER.id, 25, known=0),
-    points_when(RAPID.id, 15, known=5),
+    points_when(RAPID.id, 15, known=4),
     points_when(FUNNEL.id, 35),
     points_when(ROUND_TRIP.id, 25, known=0),
     points_from(LAYERING.id, (LAYERING_HOPS, 15), (4, 20), (5, 25), (6, 30), known=0),

@@ -279,16 +279,16 @@ GROUPS: Final[tuple[SignalGroup[FeatureVector], ...]] = (
 SIGNALS: Final[tuple[Signal[FeatureVector], ...]] = tuple(signal for group in GROUPS for signal in group.signals)
 POINTS: Final[tuple[CardSignal, ...]] = (
     points_from(CARD_REPEATED.id, (3, 6), (4, 8)),
-    points_from(BURST.id, (2, 4), (3, 10), known=6),
-    points_from(DAY_IN_HOURS.id, (300, 8), (400, 14), known=8),
+    points_from(BURST.id, (2, 4), (3, 10), known=4),
+    points_from(DAY_IN_HOURS.id, (300, 8), (400, 14), known=6),
     points_from(UNUSUAL_HOUR.id, (93, 4), known=0),
     points_from(NEW_OVER_OWN.id, (50, 5), known=1),
     points_from(NEW_OVER_PROGRAM.id, (1, 3), (300, 8), (1_000, 16), known=0),
-    points_from(SELDOM_NEW.id, (95, 8), (98, 15), known=8),
-    points_from(NEW_PARTIES.id, (2, 4), (3, 6), known=4),
+    points_from(SELDOM_NEW.id, (95, 8), (98, 15), known=6),
+    points_from(NEW_PARTIES.id, (2, 4), (3, 6), known=3),
     points_from(IN_AND_OUT.id, (1, 5), (2, 20), known=0),
-    points_when(PAID_BACK.id, 30, known=17),
-    points_from(QUICK_HOPS.id, (1, 12), (2, 30), known=10),
+    points_when(PAID_BACK.id, 30, known=13),
+    points_from(QUICK_HOPS.id, (1, 12), (2, 30), known=8),
     points_from(CAME_BEFORE.id, (80, 6), known=0),
 )
 """Of the default card. The others are for cards that are fitted to a program's own labels."""

@@ -127,9 +127,9 @@ GROUPS: Final[tuple[SignalGroup[FeatureVector], ...]] = (
     SignalGroup((ACCOUNT_CHANGED, BURST, SHARED)),
 )
 POINTS: Final = (
-    points_from(RARE_PAIR.id, (0, 30), (11, 15), below=31, known=11),
+    points_from(RARE_PAIR.id, (0, 30), (11, 15), below=31, known=8),
     points_when(FIRST_TIME.id, 5),
-    points_when(FIRST_TIME_LARGE.id, 20, known=13),
+    points_when(FIRST_TIME_LARGE.id, 20, known=10),
     points_when(ACCOUNT_CHANGED.id, 20),
     points_from(BURST.id, (NEW_COUNTERPARTIES, 12), known=0),
     points_from(SHARED.id, (SHARING_ENTITIES, 20)),

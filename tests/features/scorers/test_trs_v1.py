@@ -250,10 +250,10 @@ def test_given_a_payment_back_among_much_else_then_facts_are_capped_before_their
     ("common", "weights"),
     [
         (None, {"TRS-FLO-10": 30, "TRS-AMT-04": 6}),  # nothing is known of what is usual
-        ("", {"TRS-FLO-10": 17, "TRS-AMT-04": 0}),
-        ("TRS-CPY-01", {"TRS-FLO-10": 17, "TRS-AMT-04": 0}),  # common, and this transfer does not do it
-        ("TRS-FLO-10", {"TRS-FLO-10": 17, "TRS-AMT-04": 0, "TRS-CAP-13": -17}),
-        ("TRS-AMT-04 TRS-FLO-10", {"TRS-FLO-10": 17, "TRS-AMT-04": 0, "TRS-CAP-13": -17}),
+        ("", {"TRS-FLO-10": 13, "TRS-AMT-04": 0}),
+        ("TRS-CPY-01", {"TRS-FLO-10": 13, "TRS-AMT-04": 0}),  # common, and this transfer does not do it
+        ("TRS-FLO-10", {"TRS-FLO-10": 13, "TRS-AMT-04": 0, "TRS-CAP-13": -13}),
+        ("TRS-AMT-04 TRS-FLO-10", {"TRS-FLO-10": 13, "TRS-AMT-04": 0, "TRS-CAP-13": -13}),
     ],
 )
 def test_given_signals_that_are_common_in_the_program_then_they_are_listed_and_have_no_points(
@@ -271,9 +271,9 @@ def test_given_a_common_signal_of_a_capped_fact_then_its_points_are_taken_away_o
     score = scored(**over, common_signals="TRS-FLO-10")
 
     assert {reason.id: reason.weight for reason in score.reasons} == {
-        "TRS-FLO-10": 17,
+        "TRS-FLO-10": 13,
         "TRS-FLO-07": 0,
-        "TRS-CAP-13": -17,
+        "TRS-CAP-13": -13,
     }
 
 
