@@ -306,7 +306,8 @@ def test_given_a_rule_of_any_length_then_the_draft_reads_as_any_other_and_has_no
 ) -> None:
     short = an_active_rule("short", name="Watch J. Doe", note="He lives in Ghent.", **over)
     words = a_condition("status", "not_in", tuple(f"SOME_WORD_{number}" for number in range(100)))
-    numbers = (a_condition(field, "lte", 10**12) for field in (*MONEY, *INTEGERS) if not field.startswith("program."))
+    of_wires = (field for field in (*MONEY, *INTEGERS) if not field.startswith("program.") and "ategory" not in field)
+    numbers = (a_condition(field, "lte", 10**12) for field in of_wires)
     known = a_condition("typology.dormantDays", "is_null")
     long = an_active_rule("long", known, *[each for each in numbers if each.field != known.field][:12], **over)
     longest = an_active_rule("longest", *[words] * 50, **over)
