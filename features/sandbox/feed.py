@@ -130,8 +130,10 @@ SHOPS: Final = 4
 PAYMENTS_A_LARGE_ONE: Final = 20
 """At one large wire in 21 the 95th percentile of wires stays ordinary after any number of runs."""
 
-_HABITS_BEGIN_US: Final = 60 * DAY_US
-_HABITS_END_US: Final = 31 * DAY_US  # before the 30 days over which a usual pace is taken
+_SPANS_US: Final = {True: (29 * DAY_US, 12 * DAY_US), False: (60 * DAY_US, 31 * DAY_US)}
+"""When habits begin and end, by whether they are cards: these count as new parties of 30 days at the next payment, and
+others must not, since they would be rare first payments themselves.
+"""
 
 
 class ComposedEvents(NamedTuple):
@@ -167,12 +169,12 @@ class Feed:
         self.identity(party, "VERIFIED", born + 30 * SECOND_US, created_at=born)
         opened = born + MINUTE_US
         self.add("account.unfrozen", objects.account(party, at=opened), opened)
-        for number, at in enumerate(self._spread(2 * SHOPS)):
+        for number, at in enumerate(self._spread(2 * SHOPS, *_SPANS_US[self._habit is EventFamily.CARD])):
             self._pay(party, self.casting.shop(), self._habit, at, incoming=number % 2 == 1)
         if large_payments:
-            supplier = self.casting.shop()
-            for at in self._spread(PAYMENTS_A_LARGE_ONE * large_payments):
-                self._pay(party, supplier, EventFamily.WIRE, at, incoming=False)
+            suppliers = [self.casting.shop() for _ in range(SHOPS * large_payments)]
+            for number, at in enumerate(self._spread(PAYMENTS_A_LARGE_ONE * large_payments, *_SPANS_US[False])):
+                self._pay(party, suppliers[number % len(suppliers)], EventFamily.WIRE, at, incoming=False)
         return party
 
     def usual_cents(self) -> int:
@@ -196,10 +198,10 @@ class Feed:
         """The events, oldest first."""
         return compose_events(self.casting.tag, sorted(self._events, key=lambda event: event[0]), self.transfer_id)
 
-    def _spread(self, count: int) -> Iterator[int]:
-        """``count`` instants in the months before, oldest first."""
+    def _spread(self, count: int, begin_us: int, end_us: int) -> Iterator[int]:
+        """``count`` instants between two spans before the end, oldest first."""
         for number in range(count):
-            yield self.at - _HABITS_BEGIN_US + number * (_HABITS_BEGIN_US - _HABITS_END_US) // count
+            yield self.at - begin_us + number * (begin_us - end_us) // count
 
     def _pay(self, party: Party, other: Other, family: EventFamily, at: int, *, incoming: bool) -> None:
         """A small payment; of cards, an incoming one is a refund."""

@@ -195,12 +195,14 @@ def _structuring(feed: Feed) -> None:
 
 @_scenario(ScenarioName.ENTITY_MANUAL_REVIEW, Rail.REALTIME, expects=("kyc_unverified_moving",))
 def _manual_review(feed: Feed) -> None:
-    """A customer whose verification goes back to manual review, and who then moves over $1,000 in four days."""
+    """A customer whose verification goes back to manual review, and who then pays a known payee over $1,000 in four
+    days.
+    """
     party, payee = feed.customer(), feed.casting.person()
     feed.identity(party, "MANUAL_REVIEW", feed.at - 6 * DAY_US, created_at=feed.at - KNOWN_FOR_US)
-    for number in range(12):
+    for hours_ago in (45 * 24, *range(88, -1, -8)):  # the first one while the customer is verified
         payment = _usual(feed, EventFamily.REALTIME, party=party, other=payee)
-        feed.concluded(replace(payment, at=feed.at - (11 - number) * 8 * HOUR_US, note="rent"))
+        feed.concluded(replace(payment, at=feed.at - hours_ago * HOUR_US, note="rent"))
 
 
 @_scenario(ScenarioName.ENTITY_DENIED, Rail.REALTIME, expects=("kyc_denied_moving",))

@@ -317,6 +317,6 @@ def test_given_a_change_that_is_larger_than_one_write_may_be_then_rules_can_only
 def test_given_the_fields_then_each_says_its_type_and_operations(rules: RuleCalls) -> None:
     fields = rules.send("GET", "/fields").json()
 
-    assert len(fields["fields"]) == 35
+    assert len(fields["fields"]) == 46
     assert fields["fields"][0]["field"] == "amountCents"
     assert {op for field in fields["fields"] for op in field["ops"]} == set(fields["ops"])
