@@ -150,6 +150,9 @@ def _signal_faults(card: Scorecard, default: CompiledCard[Any]) -> Iterator[Writ
         elif each.id in listed:
             yield WrittenFault(f"{path}.id", "must be a signal that is not listed yet", FieldCode.REPEATED)
         else:
+            if each.most_known is not None and default.scorer.common is None:
+                sentence = "must be left out for this scorer"
+                yield WrittenFault(f"{path}.mostKnown", sentence, FieldCode.CONFLICTING)
             yield from _bin_faults(path, signal.least, each.bins)
             yield from _points_faults(path, signal, each.bins)
         listed.add(each.id)

@@ -27,7 +27,7 @@ def card_signals(draw: st.DrawFn, signal: Signal[Any], default: CompiledCard[Any
     drawn = draw(st.sets(EDGES | st.just(signal.least), min_size=1, max_size=4))
     edges = sorted({max(each, signal.least) if signal.rises else each for each in drawn})
     points = draw(st.lists(st.integers(least, most), min_size=len(edges), max_size=len(edges)))
-    known = draw(st.none() | st.integers(0, most))
+    known = None if default.scorer.common is None else draw(st.none() | st.integers(0, most))
     if signal.rises:
         return points_from(signal.id, *zip(edges, sorted(points), strict=True), known=known)
     below = edges[-1] + draw(st.integers(1, 40)) if draw(st.booleans()) else None

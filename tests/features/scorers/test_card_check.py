@@ -46,6 +46,17 @@ FAULTS: Final[dict[str, tuple[Scorecard, str, FieldCode]]] = {
         "programFloor",
         FieldCode.CONFLICTING,
     ),
+    "the most where the usual is known, of a scorer that knows none": (
+        changed(
+            ENTITY_DEFAULT.card,
+            signals=(
+                msgspec.structs.replace(ENTITY_DEFAULT.card.signals[0], most_known=3),
+                *ENTITY_DEFAULT.card.signals[1:],
+            ),
+        ),
+        "signals[0].mostKnown",
+        FieldCode.CONFLICTING,
+    ),
     "a cap of no family": (
         changed(CARD, caps=(CardCap(family="weather", points=3),)),
         "caps[0].family",
