@@ -123,7 +123,7 @@ def _reason_warnings(reasons: Sequence[ReasonPart]) -> Iterator[CalibrationFindi
     for reason in reasons:
         if any(part.points > 0 for part in reason.bins) and max(reason.firing_fit, reason.firing_later) > MOST_FIRING:
             share = max(reason.firing_fit, reason.firing_later)
-            yield _warning(f"{reason.id} fires on {100 * share:.1f} % of the transfers: points for what is usual.")
+            yield _warning(f"{reason.id} fires on {100 * share:.1f} % of the transfers: points for usual transfers.")
         if (reason.later.low or 0) >= _NEARLY_ALL:
             fired = f"{reason.id} fired on {reason.later.n:,} labelled transfers of later time, and nearly all are bad"
             yield _warning(f"{fired}: make sure that its inputs do not include their outcome.")

@@ -176,8 +176,8 @@ def _kept(
     windows: tuple[Samples, Samples],
     volume: float,
 ) -> tuple[BinsById, dict[str, float]]:
-    """What keeps the champion's points beside the fitted signals; and what is refused, with its share of the transfers:
-    the reasons that fire too often, then those that fire most until the others alone keep to the volume.
+    """The signals that keep the champion's points beside the fitted ones; and the refused, with their shares of the
+    transfers: all that fire too often, then the most frequent until the rest alone keep to the volume.
     """
     window, signals = windows[0], champion.scorer.signals
     shares = {each: firing(window.measures[:, window.signal_ids.index(each)], own) for each, own in bins.items()}

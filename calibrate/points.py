@@ -1,4 +1,4 @@
-"""Log-odds of steps as whole points: bins of a card, and what they send to review and hold.
+"""Log-odds of steps as whole points: bins of a card, and the transfers that they send to review and hold.
 
 Unit    a band's volume is in 1,000 of the fit window's scored transfers
 """

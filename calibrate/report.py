@@ -77,7 +77,7 @@ class RefusedReason(_Part, frozen=True, kw_only=True):
 
 
 class FitPart(_Part, frozen=True, kw_only=True):
-    """``pointsALogOdd`` and ``baseLogOdds`` turn points into the chance that the fit gave. ``volume`` is what was asked
+    """``pointsALogOdd`` and ``baseLogOdds`` turn points into the chance that the fit gave. ``volume`` is the one asked
     for: transfers in review and hold of 1,000 with a score; the others are those of the fit window.
     """
 

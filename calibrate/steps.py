@@ -38,7 +38,7 @@ _MOST_ITERATIONS: Final = 500
 
 class SignalSteps(NamedTuple):
     """``edges`` go from the most usual step to the rarest; None is where every measure is reached from. ``refused`` is
-    the share of the transfers that have what would have had points, but is too usual; None where nothing is left out.
+    the too large share of the transfers on which it would have had points; None where nothing is left out.
     """
 
     signal: AnySignal
