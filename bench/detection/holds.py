@@ -135,7 +135,9 @@ def _alerted(cases: list[Case]) -> tuple[int, int]:
 
 def pointless_of(findings: Findings) -> Iterator[str]:
     with_points = {
-        SCORER.signals[each.id].name for each in DEFAULT_CARD.signals if any(part.points > 0 for part in each.bins)
+        SCORER.signals[each.id].name
+        for each in DEFAULT_CARD.signals
+        if each.most_known != 0 and any(part.points > 0 for part in each.bins)
     }
     fired: dict[str, Share] = {}
     for case in findings.cases:
