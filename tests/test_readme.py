@@ -9,6 +9,6 @@ def test_given_the_blocks_of_the_readme_when_run_in_their_order_then_a_transfer_
     output = output_of(readme_blocks(), tmp_path)
 
     assert '"score": 100' in output
-    assert '"score": 78' in output
+    assert '"score": 83' in output
     assert '"decision": "hold"' in output
     assert '"detector": "high_risk_geography"' in output
