@@ -93,9 +93,8 @@ class AlertBook:
 
     def held_alerts(self) -> list[AlertState]:
         """The held alerts, in the order of opening."""
-        in_hold = (self._unpacked[alert_id] for alert_id in self.waiting.in_hold())
-        alerts = [alert for alert in in_hold if alert.status is AlertStatus.HELD]
-        return sorted(alerts, key=lambda alert: (alert.opened_at, alert.id))
+        held = (self._unpacked[alert_id] for alert_id in self.waiting.held())
+        return sorted(held, key=lambda alert: (alert.opened_at, alert.id))
 
     def is_resting(self, alert_id: str) -> bool:
         return alert_id in self._resting

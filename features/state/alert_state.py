@@ -24,7 +24,7 @@ Texts = tuple[str, str, str | None]
 
 _IDS_DECODER: Final = msgspec.msgpack.Decoder(tuple[str, ...])
 _ENCODE: Final = msgspec.msgpack.Encoder().encode
-_REVIEW, _HOLD = 1, 2
+_REVIEW, _HOLD, _HELD = 1, 2, 4
 _PERCENT: Final = 90
 
 
@@ -151,11 +151,11 @@ class WaitingAlerts:
     def __init__(self) -> None:
         self.review: array[int] = array("q")
         self.hold: array[int] = array("q")
-        self._kinds: dict[str, int] = {}  # by alert: which of the two contain it
+        self._kinds: dict[str, int] = {}  # by alert: which of the two contain it, and whether it is held
 
-    def in_hold(self) -> tuple[str, ...]:
-        """The alerts that are held, or opened in the hold band."""
-        return tuple(alert_id for alert_id, kinds in self._kinds.items() if kinds & _HOLD)
+    def held(self) -> tuple[str, ...]:
+        """The alerts that are held, also those on the program."""
+        return tuple(alert_id for alert_id, kinds in self._kinds.items() if kinds & _HELD)
 
     def note(self, alert: AlertState) -> None:
         """Count an alert by its present state."""
@@ -182,7 +182,8 @@ def p90_of(opened: "array[int]") -> int | None:
 def _kinds_of(alert: AlertState) -> int:
     if not alert.waits:
         return 0
-    # An alert on the program waits in no band: it would make the program's own indicators worse.
-    band = None if alert.subject_type is SubjectType.PROGRAM else alert.band
-    is_held = alert.status is AlertStatus.HELD or band is Band.HOLD
-    return (_REVIEW if band is Band.REVIEW else 0) | (_HOLD if is_held else 0)
+    held = _HELD if alert.status is AlertStatus.HELD else 0
+    if alert.subject_type is SubjectType.PROGRAM:  # its age would make the program's own indicators worse
+        return held
+    in_hold = _HOLD if held or alert.band is Band.HOLD else 0
+    return held | in_hold | (_REVIEW if alert.band is Band.REVIEW else 0)

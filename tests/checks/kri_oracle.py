@@ -220,7 +220,7 @@ def two_banking_days_before(at: int) -> int:
 
 
 def _aging(now: int, alerts: list[Data]) -> dict[str, Figure]:
-    waiting = [each for each in alerts if each["status"] in WAITING]
+    waiting = [each for each in alerts if each["status"] in WAITING and each["subjectType"] != "program"]
     review = [each for each in waiting if each["bandAtAlert"] == "review"]
     held = [each for each in waiting if each["status"] == "held" or each["bandAtAlert"] == "hold"]
     return {"review_aging_hours": _ninetieth(now, review), "hold_aging_hours": _ninetieth(now, held)}

@@ -58,7 +58,14 @@ def judged_of(rows: list[msgspec.Struct]) -> Judged:
         elif isinstance(row, AlertRow):
             alerts[row.id] = row
     for alert in alerts.values():
-        judged.alerts.append({"status": alert.status, "bandAtAlert": alert.band_at_alert, "openedAt": alert.opened_at})
+        judged.alerts.append(
+            {
+                "status": alert.status,
+                "subjectType": alert.subject_type,
+                "bandAtAlert": alert.band_at_alert,
+                "openedAt": alert.opened_at,
+            }
+        )
     return judged
 
 

@@ -146,7 +146,8 @@ class Recomputed:
 
     def _agings(self) -> list[Answer]:
         alerts = {row.id: row for row in self.rows if isinstance(row, AlertRow)}.values()
-        waiting = [each for each in alerts if each.status in {"open", "held", "escalated"}]
+        of_others = [each for each in alerts if each.subject_type != "program"]
+        waiting = [each for each in of_others if each.status in {"open", "held", "escalated"}]
         held = [each for each in waiting if each.status == "held" or each.band_at_alert == "hold"]
         return [self._p90([each for each in waiting if each.band_at_alert == "review"]), self._p90(held)]
 

@@ -17,6 +17,7 @@ from clearhold.features.state.alert_state import NO_IDS, AlertState
 from tests.support import bank_events as bank
 from tests.support.builders import a_program
 from tests.support.clock import T0
+from tests.support.holds import HeldStory
 from tests.support.kris import days, give_back, measured, originate, seen
 from tests.support.policies import in_force_at
 from tests.support.stories import ShardStory, detector_story
@@ -157,14 +158,20 @@ def test_given_a_reserve_account_that_nothing_has_named_then_it_has_a_row_for_th
     assert not story.last(AccountRow)
 
 
-def waiting(story: ShardStory, opened_at: int, band: Band | None, status: AlertStatus = AlertStatus.OPEN) -> AlertState:
+def waiting(
+    story: ShardStory,
+    opened_at: int,
+    band: Band | None,
+    status: AlertStatus = AlertStatus.OPEN,
+    subject: SubjectType = SubjectType.ENTITY,
+) -> AlertState:
     """An alert that waits since an instant."""
     book = story.program.alerts
     alert = AlertState(
         id=f"alert_{len(book)}",
         detector="velocity_spike",
         severity=Severity.MEDIUM,
-        subject_type=SubjectType.ENTITY,
+        subject_type=subject,
         subject_id="enti_1",
         transfer_id="trf_1",
         score=None,
@@ -236,6 +243,58 @@ def test_given_alerts_that_are_held_then_they_age_as_held_and_decided_ones_no_mo
 
     assert seen(story, HOLD, 2 * HOUR_US) == (1, 1, "ok")
     assert seen(story, REVIEW, 2 * HOUR_US) == (None, 0, "unmeasured")
+
+
+@pytest.mark.parametrize("status", [AlertStatus.OPEN, AlertStatus.HELD, AlertStatus.ESCALATED])
+@pytest.mark.parametrize("band", [None, Band.CLEAR, Band.REVIEW, Band.HOLD])
+def test_given_an_alert_on_the_program_then_it_ages_in_neither_band_also_while_a_person_holds_it(
+    band: Band | None, status: AlertStatus
+) -> None:
+    story = detector_story()
+    alert = waiting(story, 0, band, status, SubjectType.PROGRAM)
+    assert [seen(story, name, 100 * HOUR_US) for name in (REVIEW, HOLD)] == [(None, 0, "unmeasured")] * 2
+    assert (alert in story.program.alerts.held_alerts()) == (status is AlertStatus.HELD)
+
+    waiting(story, 90 * HOUR_US, Band.REVIEW, AlertStatus.HELD)
+
+    assert [seen(story, name, 100 * HOUR_US) for name in (REVIEW, HOLD)] == [(10, 1, "ok")] * 2
+
+
+def test_given_an_alert_on_the_program_that_a_person_holds_then_no_hold_ages_until_a_transfer_is_held() -> None:
+    held = HeldStory()
+    (on_program,) = [alert for alert in held.alerts() if alert.subject_type == "program"]
+    assert held.decide(on_program, "hold") == "made"
+    assert seen(held.story, HOLD, held.now) == (None, 0, "unmeasured")
+
+    held.wire()
+
+    assert len(held.alerts("held")) == 3
+    assert seen(held.story, HOLD, held.now)[1] == 2
+
+
+def test_given_an_alert_that_a_later_transfer_holds_then_it_ages_from_its_opening_until_it_is_no_longer_held() -> None:
+    held = HeldStory()
+    (alert,) = [alert for alert in held.alerts() if alert.detector == "kyc_denied_moving"]
+    assert (alert.status, alert.band_at_alert, alert.opened_at) == ("open", "clear", T0 + 79 * DAY)
+    assert seen(held.story, HOLD, held.now) == (None, 0, "unmeasured")
+
+    held.wire()  # 25 hours after the opening
+    for other in held.alerts():
+        if other.id != alert.id:
+            held.decide(other, "close")
+    now = held.now
+    assert seen(held.story, HOLD, now) == ((now - 79 * DAY) / HOUR_US, 1, "ok")
+
+    told = []
+    for decision in ("escalate", "hold", "release"):
+        assert held.decide(alert, decision) == "made"
+        told.append(seen(held.story, HOLD, now + 5 * HOUR_US)[:2])
+    age = (now + 5 * HOUR_US - 79 * DAY) / HOUR_US
+    assert told == [(None, 0), (age, 1), (None, 0)]
+
+    appeal = held.appeal(alert)
+    assert (appeal.status, appeal.opened_at) == ("held", T0 + held.now)
+    assert seen(held.story, HOLD, held.now + 2 * HOUR_US) == (2, 1, "ok")
 
 
 def test_given_a_clock_that_changes_then_the_lines_are_those_of_the_one_in_force() -> None:
