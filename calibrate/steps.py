@@ -111,6 +111,8 @@ def _roundest(above: int | None, upto: int) -> int:
     """The number with the most zeros at its end that is more than ``above`` and at most ``upto``."""
     if above is None:
         return upto
+    if above < 0 <= upto:
+        return 0  # which has zeros without an end
     size = 1
     while upto // (size * 10) * (size * 10) > above:
         size *= 10

@@ -6,6 +6,7 @@ from typing import Any, Final, cast
 import msgspec
 import numpy as np
 import numpy.typing as npt
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -13,6 +14,7 @@ from clearhold.calibrate.fitting import Fit, fit_card
 from clearhold.calibrate.points import sums_of
 from clearhold.calibrate.request import NoCardError
 from clearhold.calibrate.samples import BAD, MATURE_AFTER, NO_LABEL, OK, UNSCORED, Samples, key_of, measure_all
+from clearhold.calibrate.steps import _roundest
 from clearhold.features.catalogue.vector import FeatureVector
 from clearhold.features.core.instants import DAY_US
 from clearhold.features.core.vocabulary import Rail
@@ -181,3 +183,22 @@ def test_given_any_vectors_of_some_rails_when_fitted_then_each_score_of_the_card
         assert score.value is None or score.value <= total
         if row.vector.common_signals is None or not any(card.most_known(each) is not None for each in fit.kept):
             assert score.value in (None, total)
+
+
+@pytest.mark.parametrize(
+    ("above", "upto", "roundest"),
+    [
+        (-5, 0, 0),
+        (-5, 7, 0),
+        (-1, 12_345, 0),
+        (0, 7, 7),
+        (61, 129, 100),
+        (-120, -7, -100),
+        (-7, -1, -1),
+        (None, -3, -3),
+    ],
+)
+def test_given_two_measures_then_the_roundest_number_between_them_is_found_around_nought_too(
+    above: int | None, upto: int, roundest: int
+) -> None:
+    assert _roundest(above, upto) == roundest
