@@ -40,6 +40,7 @@ from clearhold.features.measurement.measure import measure
 from clearhold.features.measurement.shares import day_amount_over_usual, day_cents_over_usual
 from clearhold.features.measurement.subject import Subject
 from clearhold.features.scorers.engine import CompiledCard
+from clearhold.features.scorers.trs_v1.scorer import DEFAULT
 from clearhold.features.state.party_details import UNKNOWN_PROFILE
 from clearhold.features.state.program_series import Declared, ProgramSeries
 from clearhold.features.windows.baseline import BaselineValues
@@ -127,7 +128,8 @@ def assess(
         missing = (*missing, STATE_BEHIND)
     degraded = bool(missing)
     score = card.score(vector, degraded=degraded)
-    reached = (*reached, *counted(reason.id for reason in score.reasons if reason.weight > 0))
+    usual = score if card is DEFAULT else DEFAULT.score(vector)  # so that a vector does not depend on a card
+    reached = (*reached, *counted(reason.id for reason in usual.reasons if reason.weight > 0))
     return Assessment(vector, score, degraded, layering, round_trip, missing, reached)
 
 

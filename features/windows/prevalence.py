@@ -5,7 +5,7 @@ Counted  each transfer that moved when it was first scored, on the UTC day of th
          as one that reaches nothing
 Window   the completed days of 90, and of 7: the day of the transfer is not read, so that it never counts itself and
          a question before it has the answer of its landing. The larger of the two shares, rounded up
-Signals  counted in the same way: the transfers that had points by each of ``COUNTED_SIGNALS``, by the card in force
+Signals  counted in the same way: the transfers that had points by each of ``COUNTED_SIGNALS``, by the default card
 Floor    200 transfers in a window; None below it in 90 days, and for days of which rows are no longer kept
 Bounds   one row of counters a day and kind for 240 days, each the sum of all days up to it, so that a window is the
          difference of two rows; a late transfer is added to the rows of its day and after

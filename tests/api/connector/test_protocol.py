@@ -351,6 +351,7 @@ def test_given_the_input_schemas_when_read_then_they_are_those_of_the_interface(
     assert set(transfer["properties"]) == {
         *("rail", "direction", "type", "amountCents", "currency", "entityId", "counterpartyId"),
         *("counterparty", "effectiveOn", "description"),
+        *("merchantCategory", "merchantState", "cardPresent", "entryMode"),
     }
     assert transfer["properties"]["counterparty"]["required"] == ["name"]
     assert set(schemas["actor_report"]["properties"]["type"]["enum"]) == {"entity", "counterparty", "agent"}

@@ -49,7 +49,7 @@ def test_given_a_random_stream_when_transfers_land_then_cards_and_amounts_are_th
     assert compared
 
 
-@pytest.mark.parametrize("seed", [0, 16, 17])
+@pytest.mark.parametrize("seed", [1, 2, 3])
 def test_given_a_random_stream_when_a_purchase_is_asked_about_then_its_card_is_the_oracles(seed: int) -> None:
     chance = Random(seed)
     state, oracle, compared = ShardState(0), Oracle(), 0
