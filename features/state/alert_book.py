@@ -93,8 +93,8 @@ class AlertBook:
 
     def held_alerts(self) -> list[AlertState]:
         """The held alerts, in the order of opening."""
-        held = (self._unpacked[alert_id] for alert_id in self.waiting.held())
-        return sorted(held, key=lambda alert: (alert.opened_at, alert.id))
+        alerts = (self._unpacked[alert_id] for alert_id in self.waiting.held())
+        return sorted(alerts, key=lambda alert: (alert.opened_at, alert.id))
 
     def is_resting(self, alert_id: str) -> bool:
         return alert_id in self._resting
