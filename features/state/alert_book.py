@@ -93,7 +93,7 @@ class AlertBook:
 
     def held_alerts(self) -> list[AlertState]:
         """The held alerts, in the order of opening."""
-        alerts = (self._unpacked[alert_id] for alert_id in self.waiting.held())
+        alerts = (self._unpacked[alert_id] for alert_id in self.waiting.held_ids())
         return sorted(alerts, key=lambda alert: (alert.opened_at, alert.id))
 
     def is_resting(self, alert_id: str) -> bool:

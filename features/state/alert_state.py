@@ -153,7 +153,7 @@ class WaitingAlerts:
         self.hold: array[int] = array("q")
         self._kinds: dict[str, int] = {}  # by alert: which of the two contain it, and whether it is held
 
-    def held(self) -> tuple[str, ...]:
+    def held_ids(self) -> tuple[str, ...]:
         """The alerts that are held, also those on the program."""
         return tuple(alert_id for alert_id, kinds in self._kinds.items() if kinds & _HELD)
 
@@ -182,8 +182,8 @@ def p90_of(opened: "array[int]") -> int | None:
 def _kinds_of(alert: AlertState) -> int:
     if not alert.waits:
         return 0
-    held = _HELD if alert.status is AlertStatus.HELD else 0
+    bit = _HELD if alert.status is AlertStatus.HELD else 0
     if alert.subject_type is SubjectType.PROGRAM:  # its age would make the program's own indicators worse
-        return held
-    in_hold = _HOLD if held or alert.band is Band.HOLD else 0
-    return held | in_hold | (_REVIEW if alert.band is Band.REVIEW else 0)
+        return bit
+    in_hold = _HOLD if bit or alert.band is Band.HOLD else 0
+    return bit | in_hold | (_REVIEW if alert.band is Band.REVIEW else 0)
