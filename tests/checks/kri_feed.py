@@ -333,7 +333,7 @@ def party_of(transfer: Transfer, data: Data) -> tuple[str, ...] | None:
 
 
 def country_of(transfer: Transfer, data: Data) -> str | None:
-    """What is stated of the other side, a card's merchant; empty where it is the code of no country."""
+    """The stated country of the counterparty, or of a card's merchant. Empty where no country has this code."""
     if transfer.rail == "card":
         stated = (data.get("merchant") or {}).get("country_code")
         return (country_code(stated) or "") if stated else None

@@ -1,4 +1,4 @@
-"""The signals of shares, by hand: the sentence says what the transfer reaches, what is usual, and how rare that is."""
+"""The signals of shares, by hand. The sentence gives the value, the usual value and the share of transfers."""
 
 from typing import Any, Final
 

@@ -142,7 +142,7 @@ class AutonomyStory:
             self._wire(ABROAD)
         else:
             self._wire(AT_HOME)
-            self._large_cents += self._large_cents // 50  # so that it stays far over what is usual
+            self._large_cents += self._large_cents // 50  # must stay far above the usual amount
             self._wire(AT_HOME, self._large_cents)
         (alert,) = (
             row for row in self.story.last(AlertRow) if row.detector == detector and row.subject_type == "transfer"

@@ -249,7 +249,7 @@ def test_given_a_payment_back_among_much_else_then_facts_are_capped_before_their
 @pytest.mark.parametrize(
     ("common", "weights"),
     [
-        (None, {"TRS-FLO-10": 30, "TRS-AMT-04": 6}),  # nothing is known of what is usual
+        (None, {"TRS-FLO-10": 30, "TRS-AMT-04": 6}),  # the program has too few transfers
         ("", {"TRS-FLO-10": 13, "TRS-AMT-04": 0}),
         ("TRS-CPY-01", {"TRS-FLO-10": 13, "TRS-AMT-04": 0}),  # common, and this transfer does not do it
         ("TRS-FLO-10", {"TRS-FLO-10": 13, "TRS-AMT-04": 0, "TRS-CAP-13": -13}),
