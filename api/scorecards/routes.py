@@ -30,9 +30,7 @@ _CARD: Final = msgspec.structs.replace(
     DEFAULT_CARD,
     name="Fitted on the first half of 2026",
     signals=tuple(
-        each
-        for each in DEFAULT_CARD.signals
-        if SCORER.signals[each.id].hard or each.id.startswith(("TRS-AMT", "TRS-CPY"))
+        each for each in DEFAULT_CARD.signals if SCORER.signals[each.id].hard or each.id.startswith("TRS-AMT-0")
     ),
 )
 CARD: Final[dict[str, Any]] = msgspec.to_builtins(_CARD)

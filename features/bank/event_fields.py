@@ -64,22 +64,27 @@ _NOT_ACH: Final = _on(_WIRE, _INTL, _REALTIME, _BOOK, _CHECK, _CARD)
 _NOT_CHECK: Final = _on(_ACH, _WIRE, _INTL, _REALTIME, _BOOK, _CARD)
 _NOT_BOOK: Final = _on(_ACH, _WIRE, _INTL, _REALTIME, _CHECK, _CARD)
 
-_IN_ADDRESS: Final = (
+ADDRESS_FIELDS: Final = (
     EventField("country_code", COUNTRY, "ISO 3166-1, of two or three letters; UK and EL are read as GB and GR."),
 )
-_WIRE_DETAILS: Final = EventField(
+WIRE_DETAILS: Final = EventField(
     "wire",
     OBJECT,
     "Details for wires.",
-    (EventField("beneficiary_address", OBJECT, "Where its wires go to.", _IN_ADDRESS),),
+    (EventField("beneficiary_address", OBJECT, "Where its wires go to.", ADDRESS_FIELDS),),
 )
 _IN_COUNTERPARTY: Final = (
     EventField("name", NAME, "Its name."),
     EventField("routing_number", ROUTING, "Of its bank, or the BIC."),
     EventField("account_number", ACCOUNT, "Only its last four letters and digits are stored."),
-    EventField("address", OBJECT, "Its address.", _IN_ADDRESS),
+    EventField("address", OBJECT, "Its address.", ADDRESS_FIELDS),
     EventField("local_bank_country_code", COUNTRY, "Its country where its address states none readably."),
-    _WIRE_DETAILS,
+    WIRE_DETAILS,
+)
+EMBEDDED_COUNTERPARTY_FIELDS: Final = (
+    EventField("id", TEXT, "Its id."),
+    *_IN_COUNTERPARTY,
+    EventField("updated_at", UPDATE_INSTANT, "Orders the bank's objects of it; one without it is the oldest."),
 )
 _WHEN_RETURNED: Final = EventField("created_at", INSTANT, "When it was returned.")
 _IN_ACH_RETURN: Final = (
@@ -134,11 +139,7 @@ TRANSFER_FIELDS: Final = (
         "counterparty",
         OBJECT,
         "The other side in full.",
-        (
-            EventField("id", TEXT, "Its id."),
-            *_IN_COUNTERPARTY,
-            EventField("updated_at", UPDATE_INSTANT, "Orders the bank's objects of it; one without it is the oldest."),
-        ),
+        EMBEDDED_COUNTERPARTY_FIELDS,
         _TO_PARTY,
     ),
     EventField("merchant", OBJECT, "The other side.", _IN_MERCHANT, _on(_CARD)),
@@ -156,13 +157,13 @@ TRANSFER_FIELDS: Final = (
         "beneficiary_account_number", ACCOUNT, "Its account; its last four letters and digits are read.", rails=_WIRES
     ),
     EventField("creditor_agent_routing_number", ROUTING, "Its bank.", rails=_WIRES),
-    EventField("beneficiary_address", OBJECT, "Its address.", _IN_ADDRESS, _TO_PARTY),
+    EventField("beneficiary_address", OBJECT, "Its address.", ADDRESS_FIELDS, _TO_PARTY),
     EventField("originator_name", NAME, "The other side of an incoming transfer.", rails=_WIRES),
     EventField(
         "originator_account_number", ACCOUNT, "Its account; its last four letters and digits are read.", rails=_WIRES
     ),
-    EventField("originator_address", OBJECT, "Its address.", _IN_ADDRESS, _TO_PARTY),
-    msgspec.structs.replace(_WIRE_DETAILS, rails=_TO_PARTY),
+    EventField("originator_address", OBJECT, "Its address.", ADDRESS_FIELDS, _TO_PARTY),
+    msgspec.structs.replace(WIRE_DETAILS, rails=_TO_PARTY),
     EventField("entry_class_code", TEXT, "The SEC code, such as PPD or CCD.", rails=_on(_ACH)),
     EventField("sec_code", TEXT, "The same under another name.", rails=_on(_ACH)),
     EventField("return_details", OBJECTS, "Its returns; the last one counts.", _IN_ACH_RETURN, _on(_ACH)),
@@ -191,7 +192,7 @@ ENTITY_FIELDS: Final = (
     ),
     EventField("last_screened_at", INSTANT, "When it was last screened."),
     EventField("name", NAME, "Its name where its details state none."),
-    EventField("address", OBJECT, "Its address where its details state none.", _IN_ADDRESS),
+    EventField("address", OBJECT, "Its address where its details state none.", ADDRESS_FIELDS),
     EventField(
         "person_details",
         OBJECT,
@@ -200,7 +201,7 @@ ENTITY_FIELDS: Final = (
             EventField("first_name", NAME, "First name."),
             EventField("last_name", NAME, "Last name."),
             EventField("pep_status", PEP_STATUS, "As above."),
-            EventField("address", OBJECT, "Where the person lives.", _IN_ADDRESS),
+            EventField("address", OBJECT, "Where the person lives.", ADDRESS_FIELDS),
         ),
     ),
     EventField(
@@ -209,7 +210,7 @@ ENTITY_FIELDS: Final = (
         "Of a business.",
         (
             EventField("business_name", NAME, "Its name."),
-            EventField("address", OBJECT, "Where it is.", _IN_ADDRESS),
+            EventField("address", OBJECT, "Where it is.", ADDRESS_FIELDS),
             EventField("country_of_incorporation", COUNTRY, "Its country where no address states one readably."),
             EventField("legal_type", TEXT, "Such as `llc`."),
             EventField("expected_payment_rails", TEXTS, "The rails that it said it would use."),

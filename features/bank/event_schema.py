@@ -8,9 +8,12 @@ from typing import Any, Final
 
 from clearhold.features.bank.event_fields import (
     ACCOUNT_FIELDS,
+    ADDRESS_FIELDS,
     COUNTERPARTY_FIELDS,
     DISPUTE_FIELDS,
+    EMBEDDED_COUNTERPARTY_FIELDS,
     ENTITY_FIELDS,
+    WIRE_DETAILS,
     EventField,
     transfer_fields,
 )
@@ -29,6 +32,14 @@ _TITLES: Final = {
 }
 
 
+_SHARED_INSIDE: Final = {
+    "AddressObject": ADDRESS_FIELDS,
+    "WireDetailsObject": WIRE_DETAILS.inside,
+    "EmbeddedCounterpartyObject": EMBEDDED_COUNTERPARTY_FIELDS,
+}
+"""Objects that stand in several others."""
+
+
 def object_schema(title: str, fields: Iterable[EventField]) -> Schema:
     """An open object of these fields, each of which may be null."""
     return {"type": "object", "title": title, "properties": {each.name: _field_schema(each) for each in fields}}
@@ -38,6 +49,7 @@ def _field_schema(field: EventField) -> Schema:
     schema: Schema = dict(field.kind.schema)
     if field.inside:
         inside: Schema = {"properties": {each.name: _field_schema(each) for each in field.inside}}
+        inside |= next(({"title": title} for title, shared in _SHARED_INSIDE.items() if shared == field.inside), {})
         if schema["type"] == "array":
             schema["items"] = schema["items"] | inside
         else:

@@ -26,7 +26,8 @@ from tests.support.running_app import RunningApp
 COMMITTED = Path(__file__).parents[3] / "docs" / "openapi.json"
 BUILT: dict[str, Any] = msgspec.json.decode(openapi_text())
 DOCUMENT: dict[str, Any] = without_references(BUILT)
-LARGEST_BYTES = 1_210_000
+LARGEST_BYTES_AN_OPERATION = 10_200
+"""On average: the document grows with its routes, and what they share stands once."""
 WITHOUT_EXAMPLE = {"submitPreflight 201", "changeAutonomy 201", "getOpenApi 200"}
 """As its 200; an action, as ``requestAction`` has it; and the document itself."""
 METHODS = {"get", "put", "post", "delete", "patch"}
@@ -71,7 +72,7 @@ def test_given_the_routes_when_described_then_the_committed_document_is_theirs()
     committed = COMMITTED.read_bytes()
 
     assert msgspec.json.decode(committed) == BUILT, "run: make docs"
-    assert len(committed) < LARGEST_BYTES
+    assert len(committed) < LARGEST_BYTES_AN_OPERATION * len([*operations()])
 
 
 def test_given_a_running_service_when_asked_then_it_serves_that_document(api: RunningApp) -> None:
