@@ -1,7 +1,7 @@
 """The engine over real stores in a separate directory, without HTTP: what the stream benchmarks run on."""
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack, closing
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -44,9 +44,10 @@ class MarkedProgress(LogProgress):
         super().__init__(shards)
         self.marks: list[tuple[int, int, int]] = []
 
-    def mark_committed(self, shard: int, offset: int) -> None:
-        super().mark_committed(shard, offset)
-        self.marks.append((shard, offset, time.time_ns() // 1_000))
+    def mark_committed(self, offsets: Mapping[int, int]) -> None:
+        super().mark_committed(offsets)
+        now = time.time_ns() // 1_000
+        self.marks += [(shard, offset, now) for shard, offset in offsets.items()]
 
 
 class TimedCommits:

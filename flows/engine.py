@@ -110,8 +110,7 @@ class Engine:
         """Restore the state and start the threads; the log is replayed in the background."""
         sys.setswitchinterval(SWITCH_INTERVAL_S)
         self.chains.open()
-        for shard, offset in committed_offsets(self._database).items():
-            self.progress.mark_committed(shard, offset)
+        self.progress.mark_committed(committed_offsets(self._database))
         reader = self._log_reader()
         self._targets = {shard: reader.tail(shard) for shard in range(self.progress.shards)}
         self._committer.start()

@@ -29,8 +29,6 @@ STOPPING: Final = "The service is stopping; the scores are given again after its
 THREADS: Final = 4  # one reads while others score, or wait for the processes that do
 ACTOR_SCORERS: Final = f"{ers_v1.VERSION} {crs_v1.VERSION} {ars_v1.VERSION}"
 
-_UNTIL_STARTED_S: Final = 0.005
-
 Key = tuple[str, Subjects]
 
 
@@ -126,7 +124,7 @@ class BackfillService:
             if self._stopped or not newest.steps.is_started:
                 return newest
             if not newest.steps.progress.started_offset:
-                await asyncio.sleep(_UNTIL_STARTED_S)
+                await newest.steps.in_log.wait()
                 continue
             is_overtaken = await self._is_overtaken(key[0], newest.steps.progress)
             if self._newest(key) is newest:
@@ -155,7 +153,7 @@ class BackfillService:
         return begun
 
     def _ended(self, backfill_id: str, task: asyncio.Task[Progress]) -> None:
-        del self._under_way[backfill_id]
+        self._under_way.pop(backfill_id).steps.in_log.set()  # Callers that waited for its start look again.
         if not task.cancelled():
             task.exception()  # Retrieved and logged: it may have no caller left.
 

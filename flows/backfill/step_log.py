@@ -109,6 +109,9 @@ class BackfillSteps:
     def __init__(self, step_log: StepLog, tenant_id: str, program_id: str, progress: Progress) -> None:
         self.tenant_id, self.program_id, self.progress = tenant_id, program_id, progress
         self.is_started = progress.started_offset > 0
+        self.in_log = asyncio.Event()  # the start, once it is durable
+        if self.is_started:
+            self.in_log.set()
         self._log = step_log
         self._under_way: deque[int] = deque()
         self._logged_at = monotonic()
@@ -116,8 +119,10 @@ class BackfillSteps:
     async def start(self, fresh: Progress) -> None:
         """Start over; returns when every entry before the start is committed. Later ones are scored by the stream."""
         self.progress, self.is_started = fresh, True
+        self.in_log.clear()
         offset = await self._log.append(self.program_id, BackfillStep(progress=self.progress))
         self.note(started_offset=offset)
+        self.in_log.set()
         await self._log.settled(self.program_id, offset)
 
     def note(self, **moved: Any) -> None:

@@ -180,8 +180,7 @@ class Committer:
                 continue
             self.failure = None
             self._count(batches, seconds=perf_counter() - began)
-            for shard, offset in offsets.items():
-                self._progress.mark_committed(shard, offset)
+            self._progress.mark_committed(offsets)
             if self._on_commit is not None:
                 self._on_commit(rows, offsets)
             return

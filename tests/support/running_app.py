@@ -374,5 +374,4 @@ class RunningApp:
             tables = joined_by_type((tables, self.webhooks.outbox.deliveries_for(tables)))
             self._writer.commit(tables, offsets, self.clock.now())
             self.webhooks.dispatcher.rows.on_commit(tables)
-            for shard, offset in offsets.items():
-                self.progress.mark_committed(shard, offset)
+            self.progress.mark_committed(offsets)
