@@ -1,0 +1,198 @@
+"""The live events of committed rows. Their order and numbers follow from the rows alone, so that the rows of a commit,
+and the same rows read back from the tables, give the same events.
+
+rows, as columns ─▶ one event a row ─▶ sorted by log entry, kind and id ─▶ numbered within program and entry
+
+Rows  the versions of transfers that have a new score; all rows of the other types
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import compress, groupby
+from operator import attrgetter, eq
+from typing import Any, Final, NamedTuple
+
+import msgspec
+
+from clearhold.features.catalogue.kris import KriValue, read_kris
+from clearhold.features.core.instants import format_instant
+from clearhold.features.core.rows.alerts import ActionRow, AlertBodyRow, AlertRow, BackfillRow, DispositionRow
+from clearhold.features.core.rows.events import TransferRow
+from clearhold.features.core.rows.parties import KriSnapshotRow, ScoreRow
+from clearhold.features.core.vocabulary import SubjectType
+from clearhold.features.live.payloads import (
+    LiveAction,
+    LiveActorScore,
+    LiveAlert,
+    LiveCause,
+    LiveData,
+    LiveDisposition,
+    LiveEvent,
+    LiveKind,
+    LiveSnapshot,
+    LiveTransferScore,
+)
+
+Columns = Mapping[str, Sequence[Any]]
+"""The values of a type's rows by column, instants as microseconds."""
+
+LiveRows = Mapping[type[msgspec.Struct], Columns]
+"""Rows by type, with the columns of ``LIVE_COLUMNS``; a type that is not there has no rows."""
+
+
+_PLACE: Final = ("shard", "offset", "program_id", "id", "tenant_id")
+_SCORED_OFFSET: Final = "scored_offset"
+
+
+class _Source(NamedTuple):
+    """How rows of a type become events. ``renamed`` has the columns of fields of ``data`` with another name."""
+
+    rows: type[msgspec.Struct]
+    data: type[LiveData]
+    at: str
+    renamed: Mapping[str, str]
+    severity: str | None = None
+    band: str | None = None
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """One for each field of ``data``, in order."""
+        return tuple(self.renamed.get(name, name) for name in self.data.__struct_fields__)
+
+    @property
+    def read(self) -> tuple[str, ...]:
+        """All columns that are read."""
+        own = (_SCORED_OFFSET,) if self.rows is TransferRow else ()
+        return tuple(dict.fromkeys((*_PLACE, *self.columns, self.at, *own)))
+
+
+_SCORE_OF_TRANSFER: Final = {name: f"score_{name}" for name in ("band", "version", "n", "confidence")}
+_SOURCES: Final = (
+    _Source(
+        TransferRow, LiveTransferScore, "updated_at", {"transfer_id": "id", **_SCORE_OF_TRANSFER}, band="score_band"
+    ),
+    _Source(ScoreRow, LiveActorScore, "scored_at", {"score_id": "id"}, band="band"),
+    _Source(KriSnapshotRow, LiveSnapshot, "created_at", {"snapshot_id": "id", "as_of": "as_of_at"}, band="band"),
+    _Source(AlertRow, LiveAlert, "updated_at", {"alert_id": "id"}, severity="severity", band="band_at_alert"),
+    _Source(DispositionRow, LiveDisposition, "created_at", {"disposition_id": "id", "decided_by_kind": "decided_by"}),
+    _Source(ActionRow, LiveAction, "updated_at", {"action_id": "id"}),
+)
+
+LIVE_COLUMNS: Final[Mapping[type[msgspec.Struct], tuple[str, ...]]] = {
+    **{source.rows: source.read for source in _SOURCES},
+    AlertBodyRow: ("alert_id", "offset"),
+    BackfillRow: ("shard", "offset"),
+}
+"""The columns that ``live_events`` reads, by row type."""
+
+
+class _RowEvent(NamedTuple):
+    """The event of a row, before it is numbered."""
+
+    shard: int
+    offset: int
+    program_id: str
+    rank: int
+    row_id: str
+    tenant_id: str
+    kind: LiveKind
+    at: int
+    severity: str | None
+    band: str | None
+    data: LiveData
+
+
+_RANK: Final = {kind: rank for rank, kind in enumerate(LiveKind)}
+_IN_ORDER: Final = attrgetter("shard", "offset", "program_id", "rank", "row_id")
+_ENTRY: Final = attrgetter("shard", "offset", "program_id")
+
+
+def live_events(rows: LiveRows, is_simulated: Callable[[str], bool]) -> list[LiveEvent]:
+    """The events of the rows, in order within each shard; of each log entry all rows are there, or none.
+
+    ``is_simulated`` is called with ids of programs, and of tenants for their own actions.
+    """
+    unnumbered = [each for source in _SOURCES for each in _of_source(source, rows)]
+    unnumbered.sort(key=_IN_ORDER)  # rows that are equal in this stay in the order in which they were written
+    rescored = set(_keys(rows, BackfillRow))
+    events: list[LiveEvent] = []
+    for (shard, offset, program_id), entry in groupby(unnumbered, _ENTRY):
+        cause = LiveCause.BACKFILL if (shard, offset) in rescored else LiveCause.STREAM
+        mark = is_simulated(program_id)
+        for index, each in enumerate(entry):
+            place = (each.tenant_id, program_id, shard, offset, index)
+            events.append(LiveEvent(*place, each.kind, each.at, cause, mark, each.severity, each.band, each.data))
+    return events
+
+
+def _of_source(source: _Source, rows: LiveRows) -> Iterator[_RowEvent]:
+    columns = rows.get(source.rows)
+    if columns is None:
+        return iter(())
+    if source.rows is TransferRow:
+        has_own = list(map(eq, columns[_SCORED_OFFSET], columns["offset"]))
+        columns = {name: [*compress(columns[name], has_own)] for name in LIVE_COLUMNS[TransferRow]}
+    shards, offsets, program_ids, ids, tenant_ids = (columns[name] for name in _PLACE)
+    kinds = _kinds(source, columns, rows)
+    nothing = [None] * len(ids)
+    severities = nothing if source.severity is None else columns[source.severity]
+    bands = nothing if source.band is None else columns[source.band]
+    data = map(source.data, *(_in_api_words(name, columns[name]) for name in source.columns))
+    ranks = [_RANK[kind] for kind in kinds]
+    return map(
+        _RowEvent,
+        *(shards, offsets, program_ids, ranks, ids, tenant_ids, kinds, columns[source.at], severities, bands, data),
+    )
+
+
+def _kinds(source: _Source, columns: Columns, rows: LiveRows) -> list[LiveKind]:
+    """The version of an alert that is written with its body is its opening."""
+    if source.rows is ScoreRow:
+        return [
+            LiveKind.PROGRAM_SCORED if subject == SubjectType.PROGRAM.value else LiveKind.ACTOR_SCORED
+            for subject in columns["subject_type"]
+        ]
+    if source.rows is AlertRow:
+        opened = set(_keys(rows, AlertBodyRow))
+        places = zip(columns["id"], columns["offset"], strict=True)
+        return [LiveKind.ALERT_OPENED if place in opened else LiveKind.ALERT_CHANGED for place in places]
+    return [_KIND_OF[source.rows]] * len(columns["id"])
+
+
+_KIND_OF: Final[Mapping[type[msgspec.Struct], LiveKind]] = {
+    TransferRow: LiveKind.TRANSFER_SCORED,
+    KriSnapshotRow: LiveKind.KRI_SNAPSHOT,
+    DispositionRow: LiveKind.DISPOSITION_CREATED,
+    ActionRow: LiveKind.ACTION_CHANGED,
+}
+
+
+def _keys(rows: LiveRows, kind: type[msgspec.Struct]) -> Iterable[tuple[Any, ...]]:
+    columns = rows.get(kind)
+    return () if columns is None else zip(*(columns[name] for name in LIVE_COLUMNS[kind]), strict=True)
+
+
+_KINDS_OF_DECIDERS: Final = {"key:": "key", "policy:": "policy"}
+_PERSON: Final = "person"
+
+
+def _in_api_words(column: str, values: Sequence[Any]) -> Iterable[Any]:
+    """The values of a column in the words of the API."""
+    if column.endswith("_at"):
+        return [None if at is None else format_instant(at) for at in values]
+    convert = _WORDS.get(column)
+    return values if convert is None else map(convert, values)
+
+
+def _without_notes(kris: str) -> dict[str, KriValue]:
+    return {name: msgspec.structs.replace(kri, note=msgspec.UNSET) for name, kri in read_kris(kris).items()}
+
+
+def _kind_of_decider(decided_by: str) -> str:
+    return next((kind for prefix, kind in _KINDS_OF_DECIDERS.items() if decided_by.startswith(prefix)), _PERSON)
+
+
+_WORDS: Final[Mapping[str, Callable[[Any], object]]] = {
+    "amount_cents": str,
+    "kris": _without_notes,
+    "decided_by": _kind_of_decider,
+}
