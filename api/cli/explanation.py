@@ -1,4 +1,4 @@
-"""A transfer's inputs and the card that scored it, from a directory or a service; and the score recomputed."""
+"""A transfer's inputs and the card that scored it, from a directory or a service; and the score explained."""
 
 from contextlib import closing
 from pathlib import Path
@@ -12,9 +12,8 @@ from rich.table import Table
 from clearhold.client.client import ClearholdClient
 from clearhold.features.catalogue.vector import FEATURE_VERSION, FEATURES, FeatureVector, TransferFeaturesRow
 from clearhold.features.core.canonical import json_text
-from clearhold.features.core.money import money
 from clearhold.features.core.vocabulary import Reason, Score, band_word
-from clearhold.features.measurement.assessment import AmountChange, rescored, smallest_change
+from clearhold.features.measurement.explanation import NO_AMOUNT, UNSCORED, StoredExplained, explained_transfer
 from clearhold.features.policy.card_book import TransferCard, card_version
 from clearhold.features.scorers.cards import compile_card, read_card
 from clearhold.features.scorers.trs_v1 import scorer as trs_v1
@@ -26,7 +25,6 @@ from clearhold.store.errors import StartupError
 PLAIN_WIDTH: Final = 400
 _DATABASE: Final = "clearhold.duckdb"
 _RUNNING: Final = "If the service runs, name it with --url and --token instead of --data."
-_REASONS: Final = msgspec.json.Decoder(tuple[Reason, ...])
 _ENCODE: Final = msgspec.json.Encoder().encode
 
 
@@ -113,17 +111,20 @@ def show(stored: TransferFeaturesRow, card: TransferCard) -> bool:
     console = Console(highlight=False, markup=False, emoji=False)
     if not console.is_terminal:
         console.width = PLAIN_WIDTH
-    score = card.score(stored.vector, degraded=stored.degraded)
-    same = stored.feature_version == FEATURE_VERSION and rescored(stored, card) is None
+    score, whole = card.score(stored.vector, degraded=stored.degraded), explained_transfer(stored, card)
     console.print(f"Transfer {stored.transfer_id} of program {stored.program_id}, {stored.feature_version}")
     console.print(f"Card {card_version(card.version) or card.version}, {card.card.name}, digest {card.sha256}")
     console.print(_inputs(console, stored))
     console.print(_reasons(console, score))
+    console.print(_families(console, whole))
     console.print(_scores(console, stored, score))
-    if not same:
-        console.print(_difference(stored))
-    console.print(_change(smallest_change(stored.vector, card, degraded=stored.degraded), score))
-    return same
+    if whole.difference is not None:
+        console.print(f"DIFFERENT: {whole.difference[0].lower()}{whole.difference[1:]}")
+    for sentence in (whole.goes_to_person, *(each.sentence for each in whole.would_be_lower)):
+        if sentence is not None:
+            console.print(sentence)
+    console.print(_change(whole))
+    return whole.is_same
 
 
 def _table(console: Console, *headings: str) -> Table:
@@ -160,20 +161,16 @@ def _scores(console: Console, stored: TransferFeaturesRow, score: Score) -> Tabl
     return table
 
 
-def _difference(stored: TransferFeaturesRow) -> str:
-    if stored.feature_version != FEATURE_VERSION:
-        return f"DIFFERENT: the inputs are {stored.feature_version}, this is {FEATURE_VERSION}. Rescore the program."
-    was = ", ".join(f"{reason.id} {reason.weight:+d}" for reason in _REASONS.decode(stored.reasons)) or "no reasons"
-    return f"DIFFERENT: the stored score is not what these inputs give now. It was stored with {was}."
+def _families(console: Console, whole: StoredExplained) -> Table:
+    table = _table(console, "family", "points", "cap", "counts")
+    for each in whole.families:
+        table.add_row(
+            each.family or "none", str(each.points), "-" if each.cap is None else str(each.cap), str(each.counts)
+        )
+    return table
 
 
-def _change(change: AmountChange | None, score: Score) -> str:
-    if score.value is None:
-        return "Unscored: there is too little history, whatever the amount."
-    if change is None:
-        return "No other amount would have changed the band."
-    more = "more" if change.change_cents > 0 else "less"
-    return (
-        f"With {money(abs(change.change_cents))} {more}, at {money(change.amount_cents)}, "
-        f"it would have been {change.band} with {change.score} points."
-    )
+def _change(whole: StoredExplained) -> str:
+    if whole.score is None:
+        return UNSCORED
+    return NO_AMOUNT if whole.nearest_amount is None else whole.nearest_amount.sentence

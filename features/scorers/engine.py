@@ -8,10 +8,10 @@ Source  confidence, caps and limits all [P], proposed here; credibility n / (n +
 """
 
 from bisect import bisect_right
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from types import MappingProxyType
-from typing import Final, Generic
+from typing import Any, Final, Generic
 
 from clearhold.features.catalogue.thresholds import COMMON_FROM_PERMILLE
 from clearhold.features.core.scorecards import (
@@ -46,6 +46,21 @@ def common_reason(reason_id: str, most: int, uncounted: Mapping[str, int]) -> Re
         f"{', '.join(uncounted)}: such signals count for at most {most} points together."
     )
     return Reason(id=reason_id, signal=f"cap_{COMMON}", weight=-sum(uncounted.values()), hard=False, sentence=sentence)
+
+
+def uncounted_in(reasons: Iterable[Reason], card: "CompiledCard[Any]") -> dict[str, int]:
+    """The points that do not count because their signals are common, by the signal's id, read from a score's reasons.
+
+    Signals are counted in the order of the scorer: of those that the deduction names, the first alone counts in part.
+    """
+    given = {reason.id: reason for reason in reasons}
+    cut = None if card.common_points is None else given.get(card.scorer.cap_id(COMMON))
+    if cut is None:
+        return {}
+    named = [each for each in card.scorer.signals if each in given and each in cut.sentence]
+    lost = {each: given[each].weight for each in named}
+    lost[named[0]] += -cut.weight - sum(lost.values())
+    return lost
 
 
 def limit_reason(prefix: str, total: int) -> Reason | None:
@@ -167,6 +182,14 @@ class CompiledCard(Generic[Inputs]):
         confidence = None if value is None else self._confidence(n, degraded=degraded)
         return Score(version=self.version, value=value, n=n, confidence=confidence, reasons=reasons)
 
+    def without(self, inputs: Inputs, signal_ids: Collection[str]) -> int | None:
+        """The points of the same inputs if these signals had not fired."""
+        value, _, _, fired, _ = self.weigh(inputs)
+        if value is None:
+            return None
+        total, _ = self._add_up(inputs, [each for each in fired if each[0].id not in signal_ids], signal_ids)
+        return min(CEILING, max(0, total))
+
     def fired(self, inputs: Inputs) -> list[Reason]:
         """Every reason that the signals give, even without enough data for a score; no caps."""
         kind = ONE_KIND.name if self._kind_of is None else self._kind_of(inputs)
@@ -190,8 +213,13 @@ class CompiledCard(Generic[Inputs]):
         """Credibility n / (n + 20), halved when an input was missing or stale; or the share of the whole."""
         return _CONFIDENCE[degraded][min(n, _FULL_FROM)] if self._whole is None else round(n / self._whole, 2)
 
-    def _add_up(self, inputs: Inputs, fired: list[Fired[Inputs]]) -> tuple[int, list[Reason]]:
-        """The points before the limits, and the reasons of all deductions, including the limits."""
+    def _add_up(
+        self, inputs: Inputs, fired: list[Fired[Inputs]], without: Collection[str] = ()
+    ) -> tuple[int, list[Reason]]:
+        """The points before the limits, and the reasons of all deductions, including the limits.
+
+        ``without`` are the signals that are left out of ``fired``: what they lent to others is not taken away either.
+        """
         total, by_family, by_fact = 0, dict[Family | None, int](), dict[str, int]()
         cuts: list[Reason] = []
         common = None if self.common_points is None else self._common_of(inputs)
@@ -215,7 +243,7 @@ class CompiledCard(Generic[Inputs]):
             for family, points in by_family.items()
             if family is not None and points > self.caps.get(family, points)
         ]
-        cuts += self._overlaps(inputs, by_family)
+        cuts += self._overlaps(inputs, by_family, without)
         total += sum([cut.weight for cut in cuts])
         limited = limit_reason(self._prefix, total)
         if limited is not None:
@@ -248,8 +276,12 @@ class CompiledCard(Generic[Inputs]):
                         fired.append((weighed.signal, measured, counting))
         return fired
 
-    def _overlaps(self, inputs: Inputs, by_family: dict[Family | None, int]) -> Iterator[Reason]:
+    def _overlaps(
+        self, inputs: Inputs, by_family: dict[Family | None, int], without: Collection[str]
+    ) -> Iterator[Reason]:
         for each in self.scorer.overlaps:
+            if each.lender in without:
+                continue
             own = by_family.get(each.family, 0)
             shared = min(each.points(inputs), own, self.caps.get(each.family, own))
             if shared > 0:

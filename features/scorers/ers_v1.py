@@ -89,9 +89,10 @@ def is_hard(verification_status: str | None) -> bool:
 
 Group = SignalGroup[EntityInputs]
 
+_TRANSFER_SCORE: Final = "ERS-TRF-01"
 _TRANSFER_SIGNALS: Final[tuple[Signal[EntityInputs], ...]] = (
     Signal(
-        "ERS-TRF-01",
+        _TRANSFER_SCORE,
         "transfer_score",
         f"The highest score of the entity's transfers, which halves every {HALF_LIFE_DAYS} days.",
         lambda i: decayed(i.transfer_score, i.transfer_score_days),
@@ -186,6 +187,7 @@ def _counted_once(reason_id: str, family: Family, points: Callable[[EntityInputs
         PROPOSED,
         lambda i: decayed(points(i), i.transfer_score_days),
         lambda shared: f"{shared} points for the entity's {family.value} are already in that transfer's score.",
+        _TRANSFER_SCORE,
     )
 
 

@@ -118,7 +118,10 @@ class SignalGroup(NamedTuple, Generic[Inputs]):
 
 
 class Overlap(NamedTuple, Generic[Inputs]):
-    """Points of a family that are already in another score, which is added whole: ``points`` are subtracted."""
+    """Points of a family that are already in another score, which is added whole: ``points`` are subtracted.
+
+    ``lender`` is the id of the signal that adds that score.
+    """
 
     id: str
     name: str
@@ -127,6 +130,7 @@ class Overlap(NamedTuple, Generic[Inputs]):
     source: str
     points: Callable[[Inputs], int]
     sentence: Callable[[int], str]
+    lender: str
 
 
 class Fact(NamedTuple):

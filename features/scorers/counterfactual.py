@@ -1,0 +1,356 @@
+"""The points of a score by family, with what its caps leave; and the smallest sets of reasons without which the band
+would be lower.
+
+A score is a sum over families, and what a family counts depends on its own signals alone. So the search is over tables:
+for each family, the most points that go away without m reasons that can be otherwise and f that cannot. Within one fact
+or family these are the largest ones, for a cap takes the same from each. Tables of families add up. The first set is
+the best entry of the sum; each further one is the best entry without one reason of each earlier set, so that no listed
+set contains another. Nothing is enumerated: at most ``MOST_SOLVED`` tables are summed, of at most 40 reasons.
+
+A set is minimal: without any smaller part of it the band stays. Sets come with the fewest reasons first, then with the
+fewest that cannot be otherwise, then with the fewest points left.
+
+Two signals reach beyond their family. The strongest transfer of an entity lends points to families that count once
+(``Overlap.lender``): the search is made with it and without it. And where a bank's own card lets common signals count
+up to a cap above 0, the points of one depend on the others: there each found set is verified by adding up again, and
+``is_exact`` is false, for others may exist. Where it is not even known which signals are common, there are no sets.
+
+Unit    points; a band is lower from 69 and from 29 points down
+Errors  none; an unscored score and one in the lowest band have no sets
+"""
+
+import heapq
+from collections.abc import Collection, Iterable, Sequence
+from typing import Any, Final, NamedTuple
+
+from clearhold.features.core.vocabulary import HOLD_FROM, REVIEW_FROM, Reason
+from clearhold.features.scorers.engine import CEILING, CompiledCard, uncounted_in
+from clearhold.features.scorers.negated import FIXED
+from clearhold.features.scorers.signal import Family
+
+MOST_SETS: Final = 4
+MOST_SOLVED: Final = 24
+MOST_IN_ALTERNATIVES: Final = 6
+"""Further sets with more reasons than this are not looked for: nobody reads them."""
+
+_FIRST_TRY: Final = 3
+
+
+class Counted(NamedTuple):
+    """A signal with its points, and those of them that do not count because the signal is common."""
+
+    reason: Reason
+    family: Family | None
+    fact: str | None
+    uncounted: int
+
+    @property
+    def counting(self) -> int:
+        return self.reason.weight - self.uncounted
+
+
+class FamilyPoints(NamedTuple):
+    """A family with its signals, in the order of the score. ``counts`` is what is left after all that is taken."""
+
+    family: Family | None
+    points: int
+    cap: int | None
+    counts: int
+    reasons: tuple[Reason, ...]
+    taken: tuple[Reason, ...]
+
+
+class SmallestSet(NamedTuple):
+    """The reasons by place in the score, and the score without them."""
+
+    reasons: tuple[Reason, ...]
+    value: int
+
+
+class SmallestSets(NamedTuple):
+    """``is_exact`` is false where a set may exist that comes before one that is listed."""
+
+    sets: tuple[SmallestSet, ...] = ()
+    is_exact: bool = True
+
+
+class Breakdown:
+    """A scored subject's reasons as a sum that can be taken apart.
+
+    ``common`` are the ids of the signals that are common around the subject, None when only the score is known: then
+    those are common that lost points by it, which are all of them where none of their points count.
+    """
+
+    def __init__(
+        self, card: CompiledCard[Any], value: int | None, reasons: Sequence[Reason], common: Collection[str] | None
+    ) -> None:
+        self.card, self.value = card, value
+        signals = card.scorer.signals
+        by_id = {reason.id: reason for reason in reasons}
+        fired = [by_id[signal_id] for signal_id in signals if signal_id in by_id]
+        lost = uncounted_in(reasons, card)
+        self.common = frozenset(lost if common is None else common)
+        self.is_known = common is not None or not lost or not card.common_points
+        fact_of = {each: fact.name for fact in card.facts for each in fact.signals}
+        self.counted = [
+            Counted(each, signals[each.id].family, fact_of.get(each.id), lost.get(each.id, 0)) for each in fired
+        ]
+        self._facts = {fact.name: most for fact, most in card.facts.items()}
+        self.overlaps = {
+            overlap.family: -by_id[overlap.id].weight for overlap in card.scorer.overlaps if overlap.id in by_id
+        }
+        self._lenders = {overlap.lender for overlap in card.scorer.overlaps if overlap.id in by_id}
+        self.taken = [reason for reason in reasons if reason.id not in signals]
+
+    def fact_cap(self, fact: str) -> int:
+        return self._facts[fact]
+
+    @property
+    def lender(self) -> str | None:
+        """The signal that shares points with families, if they do."""
+        return next(iter(self._lenders), None)
+
+    @property
+    def is_coupled(self) -> bool:
+        """Whether the points of common signals depend on each other."""
+        most = self.card.common_points
+        positive = (each.reason.weight for each in self.counted if each.reason.id in self.common)
+        return bool(most) and any(each.uncounted for each in self.counted) and any(points > 0 for points in positive)
+
+    def families(self) -> tuple[FamilyPoints, ...]:
+        """In the order of what counts, the most first."""
+        groups: dict[Family | None, list[Counted]] = {}
+        for each in self.counted:
+            groups.setdefault(each.family, []).append(each)
+        families = self.card.scorer.families
+        names = {overlap.id: overlap.family for overlap in self.card.scorer.overlaps}
+        rows = [
+            FamilyPoints(
+                family,
+                sum(each.reason.weight for each in members),
+                None if family is None else self.card.caps.get(family),
+                self._of_family(family, members, shared=self.overlaps),
+                tuple(sorted((each.reason for each in members), key=lambda reason: (-reason.weight, reason.id))),
+                tuple(each for each in self.taken if family and family in (families.get(each.id), names.get(each.id))),
+            )
+            for family, members in groups.items()
+        ]
+        return tuple(sorted(rows, key=lambda row: (-row.counts, -row.points, row.family or "")))
+
+    def total(self, without: Collection[str] = ()) -> int:
+        """The points before the ceiling and the floor, as the card adds them up without these signals."""
+        left = self.card.common_points
+        kept: dict[Family | None, list[Counted]] = {}
+        for each in self.counted:
+            if each.reason.id in without:
+                continue
+            member = each
+            if left is not None and self.is_known and each.reason.weight > 0 and each.reason.id in self.common:
+                counts = min(each.reason.weight, left)
+                left -= counts
+                member = each._replace(uncounted=each.reason.weight - counts)
+            kept.setdefault(each.family, []).append(member)
+        shared = {} if self.lender in without else self.overlaps
+        return sum(self._of_family(family, members, shared=shared) for family, members in kept.items())
+
+    def _of_family(self, family: Family | None, members: Iterable[Counted], *, shared: dict[Family, int]) -> int:
+        own, by_fact = 0, dict[str, int]()
+        for each in members:
+            if each.fact is None:
+                own += each.counting
+            else:
+                by_fact[each.fact] = by_fact.get(each.fact, 0) + each.counting
+        own += sum(min(points, self._facts[fact]) for fact, points in by_fact.items())
+        return self.capped(family, own, shared)
+
+    def capped(self, family: Family | None, own: int, shared: dict[Family, int]) -> int:
+        """What a family counts of its points."""
+        if family is None:
+            return own
+        most = min(own, self.card.caps.get(family, own))
+        return most - max(0, min(shared.get(family, 0), most))
+
+
+def smallest_sets(breakdown: Breakdown) -> SmallestSets:
+    """The first sets in order; of a coupled card those that hold when they are added up again."""
+    value = breakdown.value
+    if value is None or value < REVIEW_FROM:
+        return SmallestSets()
+    below = HOLD_FROM if value >= HOLD_FROM else REVIEW_FROM
+    if not breakdown.is_known:
+        return SmallestSets(is_exact=False)
+    found = _Search(breakdown, below).sets()
+    if breakdown.is_coupled:
+        found = [each for each in found if _is_minimal(breakdown, each, below)]
+    by_id = {each.reason.id: each.reason for each in breakdown.counted}
+    return SmallestSets(
+        tuple(
+            SmallestSet(tuple(by_id[each] for each in ids), min(CEILING, max(0, breakdown.total(ids)))) for ids in found
+        ),
+        not breakdown.is_coupled,
+    )
+
+
+def _is_minimal(breakdown: Breakdown, ids: tuple[str, ...], below: int) -> bool:
+    """Whether the set lowers the band and none of its parts with one reason less does."""
+    if breakdown.total(ids) >= below:
+        return False
+    return all(breakdown.total([other for other in ids if other != each]) >= below for each in ids)
+
+
+class _Entry(NamedTuple):
+    """The most points that go away without so many reasons, and these, by place."""
+
+    points: int
+    places: tuple[int, ...]
+
+
+_Table = dict[tuple[int, int], _Entry]
+"""By the numbers of reasons that can be otherwise and that cannot."""
+
+_NOTHING: Final[_Table] = {(0, 0): _Entry(0, ())}
+_Key = tuple[int, int, int, tuple[int, ...]]
+"""A set in order: its size, its reasons that cannot be otherwise, points left (less than any other: first), places."""
+
+
+class _Search:
+    """One search: the places of a breakdown's signals, and the tables of its families as far as they were made."""
+
+    def __init__(self, breakdown: Breakdown, below: int) -> None:
+        self._breakdown, self._below = breakdown, below
+        self._members: dict[Family | None, list[int]] = {}
+        for place, each in enumerate(breakdown.counted):
+            self._members.setdefault(each.family, []).append(place)
+        self._place_of = {each.reason.id: place for place, each in enumerate(breakdown.counted)}
+        self._lender = None if breakdown.lender is None else self._place_of.get(breakdown.lender)
+        self._tables: dict[tuple[Family | None, frozenset[int], bool, int], _Table] = {}
+        self._solved = 0
+
+    def sets(self) -> list[tuple[str, ...]]:
+        """The first sets in order, by the ids of their signals.
+
+        Every set that is not listed yet lacks a reason of each listed one. So the next one is the first of all that are
+        found without one reason of each; those searches wait in order, and are refined when their set is listed.
+        """
+        first = self._solve(frozenset(), len(self._breakdown.counted))
+        waiting = [] if first is None else [(first, 0, frozenset[int]())]
+        found: list[tuple[int, ...]] = []
+        seen = set[frozenset[int]]()
+        while waiting:
+            key, _, without = heapq.heappop(waiting)
+            if key[3] not in found:
+                found.append(key[3])
+            refined = [without | {place} for place in key[3] if without | {place} not in seen]
+            is_over = len(found) == MOST_SETS or self._solved + len(refined) > MOST_SOLVED
+            if is_over or len(key[3]) > MOST_IN_ALTERNATIVES:
+                break
+            seen.update(refined)
+            for fewer in refined:
+                solved = self._solve(fewer, MOST_IN_ALTERNATIVES)
+                if solved is not None:
+                    heapq.heappush(waiting, (solved, self._solved, fewer))
+        ids = [each.reason.id for each in self._breakdown.counted]
+        return [tuple(ids[place] for place in places) for places in found]
+
+    def _solve(self, without: frozenset[int], most: int) -> _Key | None:
+        """The first set of at most ``most`` reasons, none of them among ``without``; None if there is none.
+
+        Small sets are tried first, for their tables are small.
+        """
+        self._solved += 1
+        for tried in sorted({min(_FIRST_TRY, most), most}):
+            keys = [key for lends in (True, False) if (key := self._best(without, tried, lends=lends)) is not None]
+            if keys:
+                return min(keys)
+        return None
+
+    def _best(self, without: frozenset[int], most: int, *, lends: bool) -> _Key | None:
+        """``lends`` keeps the signal that lends points to families; else it is in the set, unless it may not be."""
+        lender = self._lender
+        forced: tuple[int, ...] = ()
+        if lender is None:
+            if not lends:
+                return None
+        elif lends:
+            without |= {lender}
+        elif lender in without:
+            return None
+        else:
+            forced = (lender,)
+        ids = [self._breakdown.counted[place].reason.id for place in forced]
+        need = self._breakdown.total(ids) - self._below + 1
+        if need <= 0:
+            return self._key(_Entry(0, ()), forced, need)
+        left_out = without | set(forced)
+        table = _NOTHING
+        for family in self._members:
+            table = _sum(table, self._table(family, left_out, most, shares=not forced), most - len(forced))
+        keys = [self._key(entry, forced, need) for entry in table.values() if entry.points >= need]
+        return min(keys, default=None)
+
+    def _key(self, entry: _Entry, forced: tuple[int, ...], need: int) -> _Key:
+        places = tuple(sorted((*entry.places, *forced)))
+        fixed = sum(self._breakdown.counted[place].reason.id in FIXED for place in places)
+        return len(places), fixed, need - entry.points, places
+
+    def _table(self, family: Family | None, left_out: frozenset[int], most: int, *, shares: bool) -> _Table:
+        members = self._members[family]
+        key = family, left_out.intersection(members), shares, most
+        if key not in self._tables:
+            self._tables[key] = self._of_family(family, left_out, most, shares=shares)
+        return self._tables[key]
+
+    def _of_family(self, family: Family | None, left_out: frozenset[int], most: int, *, shares: bool) -> _Table:
+        breakdown = self._breakdown
+        forced = set() if shares else left_out & {self._lender}
+        by_fact: dict[str | None, list[int]] = {}
+        for place in self._members[family]:
+            if place not in forced:
+                by_fact.setdefault(breakdown.counted[place].fact, []).append(place)
+        own, table = 0, _NOTHING
+        for fact, places in by_fact.items():
+            points = sum(breakdown.counted[place].counting for place in places)
+            limit = points if fact is None else min(points, breakdown.fact_cap(fact))
+            own += limit
+            removable = [place for place in places if place not in left_out and breakdown.counted[place].counting > 0]
+            gone = self._largest(removable, most)
+            table = _sum(
+                table,
+                {
+                    numbers: _Entry(limit - min(limit, points - entry.points), entry.places)
+                    for numbers, entry in gone.items()
+                },
+                most,
+            )
+        shared = breakdown.overlaps if shares else {}
+        before = breakdown.capped(family, own, shared)
+        return {
+            numbers: _Entry(before - breakdown.capped(family, own - entry.points, shared), entry.places)
+            for numbers, entry in table.items()
+        }
+
+    def _largest(self, places: list[int], most: int) -> _Table:
+        """The largest so many of each kind."""
+        counted = self._breakdown.counted
+        kinds: tuple[list[int], list[int]] = ([], [])
+        for place in sorted(places, key=lambda each: (-counted[each].counting, each)):
+            kinds[counted[place].reason.id in FIXED].append(place)
+        table: _Table = {}
+        for can in range(min(len(kinds[0]), most) + 1):
+            for cannot in range(min(len(kinds[1]), most - can) + 1):
+                chosen = (*kinds[0][:can], *kinds[1][:cannot])
+                table[can, cannot] = _Entry(sum(counted[place].counting for place in chosen), chosen)
+        return table
+
+
+def _sum(one: _Table, other: _Table, most: int) -> _Table:
+    """Both tables together, up to ``most`` reasons; of two ways to one entry the one with more points."""
+    table: _Table = {}
+    for (can, cannot), entry in one.items():
+        for (more_can, more_cannot), more in other.items():
+            numbers = can + more_can, cannot + more_cannot
+            if numbers[0] + numbers[1] <= most:
+                points, known = entry.points + more.points, table.get(numbers)
+                if known is None or points > known.points:
+                    table[numbers] = _Entry(points, entry.places + more.places)
+    return table
