@@ -1,5 +1,5 @@
-"""A score explained: its points by family with what caps leave of them, hard reasons, and what would have lowered the
-band, in words. For a stored transfer also whether the score follows from its inputs, and the nearest amount.
+"""A score explained: its points by family and the rest that caps leave, hard reasons, and how the band would have been
+lower, in words. For a stored transfer also whether the score follows from its inputs, and the nearest amount.
 
 Unit    points; cents
 Null    no sets and no amount for an unscored subject; an input that was not measured is named
@@ -14,7 +14,8 @@ from clearhold.features.catalogue.vector import FEATURE_VERSION, FEATURES, Featu
 from clearhold.features.core.money import money
 from clearhold.features.core.vocabulary import Band, Reason, Score, about, band_of
 from clearhold.features.measurement.assessment import AmountChange, rescored, smallest_change
-from clearhold.features.scorers.counterfactual import Breakdown, FamilyPoints, SmallestSet, smallest_sets
+from clearhold.features.scorers.breakdown import Breakdown, FamilyPoints
+from clearhold.features.scorers.counterfactual import SmallestSet, smallest_sets
 from clearhold.features.scorers.engine import CompiledCard
 from clearhold.features.scorers.negated import FIXED, negated
 
@@ -24,14 +25,14 @@ UNSCORED: Final = "Unscored: there is too little history, whatever the amount."
 
 
 class FamilyExplained(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """``counts`` is what is left of ``points`` once common signals, facts, the cap and overlaps are taken."""
+    """``counts`` is the rest of ``points`` after common signals, facts, the cap and overlaps."""
 
     family: Annotated[str | None, about("What its signals have in common, as in amount; null: no family.")]
     points: Annotated[int, about("The points of its signals together.")]
     cap: Annotated[int | None, about("The most that the card lets the family count; null: no cap.")]
-    counts: Annotated[int, about("What counts of the points; over all families this adds up to the total.")]
+    counts: Annotated[int, about("The points that count; over all families they add up to the total.")]
     reasons: Annotated[tuple[Reason, ...], about("Its signals, the most points first.")]
-    taken: Annotated[tuple[Reason, ...], about("What its caps take away, as reasons of the score.")]
+    taken: Annotated[tuple[Reason, ...], about("The deductions by its caps, as reasons of the score.")]
 
 
 class ReasonNegated(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
@@ -65,8 +66,8 @@ class ScoreExplained(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
     score: int | None
     band: Band
-    families: Annotated[tuple[FamilyExplained, ...], about("By family, what counts most first.")]
-    taken: Annotated[tuple[Reason, ...], about("What is taken over all families, and by the limits 0 and 100.")]
+    families: Annotated[tuple[FamilyExplained, ...], about("By family, the most points that count first.")]
+    taken: Annotated[tuple[Reason, ...], about("The deductions over all families, and by the limits 0 and 100.")]
     total: Annotated[int | None, about("The points before the limits 0 and 100; null when unscored.")]
     hard_reasons: Annotated[tuple[Reason, ...], about("The reasons that send it to a person.")]
     goes_to_person: Annotated[str | None, about("Said when a reason is hard: a person decides, whatever the points.")]
@@ -74,7 +75,7 @@ class ScoreExplained(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
         tuple[LowerBand, ...],
         about(
             "The smallest sets of reasons without which the band would be lower, at most 4: the fewest reasons first, "
-            "then those that can be otherwise, then the fewest points left. Empty in the lowest band."
+            "then fewer that cannot be otherwise, then fewer points left. Empty in the lowest band."
         ),
     ]
     is_exact: Annotated[
@@ -97,14 +98,15 @@ class StoredExplained(ScoreExplained, frozen=True, kw_only=True, rename="camel")
     """A stored score beside the one that its inputs give now, which is the one explained."""
 
     feature_version: Annotated[str, about("Version of the features.")]
-    stored: Annotated[ScoreOnce, about("The score as it was stored.")]
+    stored: Annotated[ScoreOnce, about("The stored score.")]
     recomputed: Annotated[ScoreOnce, about("The score that the stored inputs give now.")]
     is_same: Annotated[bool, about("Whether both are equal, with all their reasons.")]
     difference: Annotated[str | None, about("How they differ, in words; null when they do not.")]
     degraded: Annotated[bool, about("Whether an input was missing, which halves the confidence.")]
     unmeasured: Annotated[tuple[str, ...], about("The inputs that were not measured, by name.")]
     nearest_amount: Annotated[
-        NearestAmount | None, about("The nearest amount with another band, all else equal; null: there is none.")
+        NearestAmount | None,
+        about("The nearest amount with another band, all else equal; null: no amount has another band."),
     ]
 
 
@@ -205,7 +207,7 @@ def _family(row: FamilyPoints) -> FamilyExplained:
     )
 
 
-def _lower(found: SmallestSet) -> LowerBand:
+def _lower(smallest: SmallestSet) -> LowerBand:
     negations = tuple(
         ReasonNegated(
             id=reason.id,
@@ -213,9 +215,11 @@ def _lower(found: SmallestSet) -> LowerBand:
             negated=negated(reason.id, reason.signal),
             can_be_otherwise=reason.id not in FIXED,
         )
-        for reason in found.reasons
+        for reason in smallest.reasons
     )
-    band = band_of(found.value)
+    band = band_of(smallest.value)
     clauses = ", and if ".join(each.negated for each in negations)
-    points = "1 point" if found.value == 1 else f"{found.value} points"
-    return LowerBand(reasons=negations, score=found.value, band=band, sentence=f"If {clauses}: {band} with {points}.")
+    points = "1 point" if smallest.value == 1 else f"{smallest.value} points"
+    return LowerBand(
+        reasons=negations, score=smallest.value, band=band, sentence=f"If {clauses}: {band} with {points}."
+    )

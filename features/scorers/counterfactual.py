@@ -1,5 +1,4 @@
-"""The points of a score by family, with what its caps leave; and the smallest sets of reasons without which the band
-would be lower.
+"""The smallest sets of reasons without which the band of a score would be lower.
 
 A score is a sum over families, and what a family counts depends on its own signals alone. So the search is over tables:
 for each family, the most points that go away without m reasons that can be otherwise and f that cannot. Within one fact
@@ -12,7 +11,7 @@ fewest that cannot be otherwise, then with the fewest points left.
 
 Two signals reach beyond their family. The strongest transfer of an entity lends points to families that count once
 (``Overlap.lender``): the search is made with it and without it. And where a bank's own card lets common signals count
-up to a cap above 0, the points of one depend on the others: there each found set is verified by adding up again, and
+up to a cap above 0, the points of one depend on the others: there each listed set is verified by adding up again, and
 ``is_exact`` is false, for others may exist. Where it is not even known which signals are common, there are no sets.
 
 Unit    points; a band is lower from 69 and from 29 points down
@@ -20,44 +19,20 @@ Errors  none; an unscored score and one in the lowest band have no sets
 """
 
 import heapq
-from collections.abc import Collection, Iterable, Sequence
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from clearhold.features.core.vocabulary import HOLD_FROM, REVIEW_FROM, Reason
-from clearhold.features.scorers.engine import CEILING, CompiledCard, uncounted_in
+from clearhold.features.scorers.breakdown import Breakdown
+from clearhold.features.scorers.engine import CEILING
 from clearhold.features.scorers.negated import FIXED
 from clearhold.features.scorers.signal import Family
 
 MOST_SETS: Final = 4
 MOST_SOLVED: Final = 24
 MOST_IN_ALTERNATIVES: Final = 6
-"""Further sets with more reasons than this are not looked for: nobody reads them."""
+"""Further sets with more reasons than this are not looked for: they are too long to read."""
 
 _FIRST_TRY: Final = 3
-
-
-class Counted(NamedTuple):
-    """A signal with its points, and those of them that do not count because the signal is common."""
-
-    reason: Reason
-    family: Family | None
-    fact: str | None
-    uncounted: int
-
-    @property
-    def counting(self) -> int:
-        return self.reason.weight - self.uncounted
-
-
-class FamilyPoints(NamedTuple):
-    """A family with its signals, in the order of the score. ``counts`` is what is left after all that is taken."""
-
-    family: Family | None
-    points: int
-    cap: int | None
-    counts: int
-    reasons: tuple[Reason, ...]
-    taken: tuple[Reason, ...]
 
 
 class SmallestSet(NamedTuple):
@@ -74,118 +49,22 @@ class SmallestSets(NamedTuple):
     is_exact: bool = True
 
 
-class Breakdown:
-    """A scored subject's reasons as a sum that can be taken apart.
-
-    ``common`` are the ids of the signals that are common around the subject, None when only the score is known: then
-    those are common that lost points by it, which are all of them where none of their points count.
-    """
-
-    def __init__(
-        self, card: CompiledCard[Any], value: int | None, reasons: Sequence[Reason], common: Collection[str] | None
-    ) -> None:
-        self.card, self.value = card, value
-        signals = card.scorer.signals
-        by_id = {reason.id: reason for reason in reasons}
-        fired = [by_id[signal_id] for signal_id in signals if signal_id in by_id]
-        lost = uncounted_in(reasons, card)
-        self.common = frozenset(lost if common is None else common)
-        self.is_known = common is not None or not lost or not card.common_points
-        fact_of = {each: fact.name for fact in card.facts for each in fact.signals}
-        self.counted = [
-            Counted(each, signals[each.id].family, fact_of.get(each.id), lost.get(each.id, 0)) for each in fired
-        ]
-        self._facts = {fact.name: most for fact, most in card.facts.items()}
-        self.overlaps = {
-            overlap.family: -by_id[overlap.id].weight for overlap in card.scorer.overlaps if overlap.id in by_id
-        }
-        self._lenders = {overlap.lender for overlap in card.scorer.overlaps if overlap.id in by_id}
-        self.taken = [reason for reason in reasons if reason.id not in signals]
-
-    def fact_cap(self, fact: str) -> int:
-        return self._facts[fact]
-
-    @property
-    def lender(self) -> str | None:
-        """The signal that shares points with families, if they do."""
-        return next(iter(self._lenders), None)
-
-    @property
-    def is_coupled(self) -> bool:
-        """Whether the points of common signals depend on each other."""
-        most = self.card.common_points
-        positive = (each.reason.weight for each in self.counted if each.reason.id in self.common)
-        return bool(most) and any(each.uncounted for each in self.counted) and any(points > 0 for points in positive)
-
-    def families(self) -> tuple[FamilyPoints, ...]:
-        """In the order of what counts, the most first."""
-        groups: dict[Family | None, list[Counted]] = {}
-        for each in self.counted:
-            groups.setdefault(each.family, []).append(each)
-        families = self.card.scorer.families
-        names = {overlap.id: overlap.family for overlap in self.card.scorer.overlaps}
-        rows = [
-            FamilyPoints(
-                family,
-                sum(each.reason.weight for each in members),
-                None if family is None else self.card.caps.get(family),
-                self._of_family(family, members, shared=self.overlaps),
-                tuple(sorted((each.reason for each in members), key=lambda reason: (-reason.weight, reason.id))),
-                tuple(each for each in self.taken if family and family in (families.get(each.id), names.get(each.id))),
-            )
-            for family, members in groups.items()
-        ]
-        return tuple(sorted(rows, key=lambda row: (-row.counts, -row.points, row.family or "")))
-
-    def total(self, without: Collection[str] = ()) -> int:
-        """The points before the ceiling and the floor, as the card adds them up without these signals."""
-        left = self.card.common_points
-        kept: dict[Family | None, list[Counted]] = {}
-        for each in self.counted:
-            if each.reason.id in without:
-                continue
-            member = each
-            if left is not None and self.is_known and each.reason.weight > 0 and each.reason.id in self.common:
-                counts = min(each.reason.weight, left)
-                left -= counts
-                member = each._replace(uncounted=each.reason.weight - counts)
-            kept.setdefault(each.family, []).append(member)
-        shared = {} if self.lender in without else self.overlaps
-        return sum(self._of_family(family, members, shared=shared) for family, members in kept.items())
-
-    def _of_family(self, family: Family | None, members: Iterable[Counted], *, shared: dict[Family, int]) -> int:
-        own, by_fact = 0, dict[str, int]()
-        for each in members:
-            if each.fact is None:
-                own += each.counting
-            else:
-                by_fact[each.fact] = by_fact.get(each.fact, 0) + each.counting
-        own += sum(min(points, self._facts[fact]) for fact, points in by_fact.items())
-        return self.capped(family, own, shared)
-
-    def capped(self, family: Family | None, own: int, shared: dict[Family, int]) -> int:
-        """What a family counts of its points."""
-        if family is None:
-            return own
-        most = min(own, self.card.caps.get(family, own))
-        return most - max(0, min(shared.get(family, 0), most))
-
-
 def smallest_sets(breakdown: Breakdown) -> SmallestSets:
-    """The first sets in order; of a coupled card those that hold when they are added up again."""
+    """The first sets in order; of a coupled card only sets that hold when they are added up again."""
     value = breakdown.value
     if value is None or value < REVIEW_FROM:
         return SmallestSets()
     below = HOLD_FROM if value >= HOLD_FROM else REVIEW_FROM
     if not breakdown.is_known:
         return SmallestSets(is_exact=False)
-    found = _Search(breakdown, below).sets()
+    listed = _Search(breakdown, below).sets()
     if breakdown.is_coupled:
-        found = [each for each in found if _is_minimal(breakdown, each, below)]
+        listed = [each for each in listed if _is_minimal(breakdown, each, below)]
     by_id = {each.reason.id: each.reason for each in breakdown.counted}
     return SmallestSets(
         tuple(
-            SmallestSet(tuple(by_id[each] for each in ids), min(CEILING, max(0, breakdown.total(ids)))) for ids in found
+            SmallestSet(tuple(by_id[each] for each in ids), min(CEILING, max(0, breakdown.total(ids))))
+            for ids in listed
         ),
         not breakdown.is_coupled,
     )
@@ -199,7 +78,7 @@ def _is_minimal(breakdown: Breakdown, ids: tuple[str, ...], below: int) -> bool:
 
 
 class _Entry(NamedTuple):
-    """The most points that go away without so many reasons, and these, by place."""
+    """The most points that go away without a number of reasons, and these, by place."""
 
     points: int
     places: tuple[int, ...]
@@ -214,7 +93,7 @@ _Key = tuple[int, int, int, tuple[int, ...]]
 
 
 class _Search:
-    """One search: the places of a breakdown's signals, and the tables of its families as far as they were made."""
+    """One search: the places of a breakdown's signals, and the tables of its families, each made once."""
 
     def __init__(self, breakdown: Breakdown, below: int) -> None:
         self._breakdown, self._below = breakdown, below
@@ -230,18 +109,18 @@ class _Search:
         """The first sets in order, by the ids of their signals.
 
         Every set that is not listed yet lacks a reason of each listed one. So the next one is the first of all that are
-        found without one reason of each; those searches wait in order, and are refined when their set is listed.
+        listed without one reason of each; those searches wait in order, and are refined when their set is listed.
         """
         first = self._solve(frozenset(), len(self._breakdown.counted))
         waiting = [] if first is None else [(first, 0, frozenset[int]())]
-        found: list[tuple[int, ...]] = []
+        listed: list[tuple[int, ...]] = []
         seen = set[frozenset[int]]()
         while waiting:
             key, _, without = heapq.heappop(waiting)
-            if key[3] not in found:
-                found.append(key[3])
+            if key[3] not in listed:
+                listed.append(key[3])
             refined = [without | {place} for place in key[3] if without | {place} not in seen]
-            is_over = len(found) == MOST_SETS or self._solved + len(refined) > MOST_SOLVED
+            is_over = len(listed) == MOST_SETS or self._solved + len(refined) > MOST_SOLVED
             if is_over or len(key[3]) > MOST_IN_ALTERNATIVES:
                 break
             seen.update(refined)
@@ -250,10 +129,10 @@ class _Search:
                 if solved is not None:
                     heapq.heappush(waiting, (solved, self._solved, fewer))
         ids = [each.reason.id for each in self._breakdown.counted]
-        return [tuple(ids[place] for place in places) for places in found]
+        return [tuple(ids[place] for place in places) for places in listed]
 
     def _solve(self, without: frozenset[int], most: int) -> _Key | None:
-        """The first set of at most ``most`` reasons, none of them among ``without``; None if there is none.
+        """The first set of at most ``most`` reasons, without those of ``without``; None if there is no such set.
 
         Small sets are tried first, for their tables are small.
         """
@@ -330,7 +209,7 @@ class _Search:
         }
 
     def _largest(self, places: list[int], most: int) -> _Table:
-        """The largest so many of each kind."""
+        """The largest of each kind, for every number of them."""
         counted = self._breakdown.counted
         kinds: tuple[list[int], list[int]] = ([], [])
         for place in sorted(places, key=lambda each: (-counted[each].counting, each)):

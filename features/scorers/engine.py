@@ -51,7 +51,7 @@ def common_reason(reason_id: str, most: int, uncounted: Mapping[str, int]) -> Re
 def uncounted_in(reasons: Iterable[Reason], card: "CompiledCard[Any]") -> dict[str, int]:
     """The points that do not count because their signals are common, by the signal's id, read from a score's reasons.
 
-    Signals are counted in the order of the scorer: of those that the deduction names, the first alone counts in part.
+    Signals are counted in the order of the scorer: the first one that the deduction names may count in part.
     """
     given = {reason.id: reason for reason in reasons}
     cut = None if card.common_points is None else given.get(card.scorer.cap_id(COMMON))
@@ -218,7 +218,7 @@ class CompiledCard(Generic[Inputs]):
     ) -> tuple[int, list[Reason]]:
         """The points before the limits, and the reasons of all deductions, including the limits.
 
-        ``without`` are the signals that are left out of ``fired``: what they lent to others is not taken away either.
+        ``without`` are the signals that are left out of ``fired``. Points that they lent to others are then not taken.
         """
         total, by_family, by_fact = 0, dict[Family | None, int](), dict[str, int]()
         cuts: list[Reason] = []

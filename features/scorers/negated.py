@@ -1,5 +1,5 @@
-"""Each signal negated: the clause that says, after "if", that the signal had not given points. Explanations say with it
-what would have lowered a band.
+"""Each signal negated: the clause that says, after "if", that the signal had not given points. Explanations use it for
+the reasons without which a band would be lower.
 
 A signal can be otherwise when a party or the bank could have acted otherwise: another amount, a payee that was paid
 before, a finished screening. Those about who or where a party is cannot; explanations name them last.
@@ -159,7 +159,7 @@ FIXED: Final = frozenset(
         *("ARS-KYC-01", "ARS-SCR-01", "ARS-SCR-04"),
     )
 )
-"""The signals that cannot be otherwise: who a party is, where it is, and what others have found about it."""
+"""The signals that cannot be otherwise: who a party is, where it is, and the findings of others about it."""
 
 _WATCH: Final = "PRS-WAT-"
 _BREACH: Final = "PRS-BRE-"

@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 from clearhold.features.catalogue.thresholds import COUNTED_SIGNALS
 from clearhold.features.core.scorecards import CardCap, points_when
 from clearhold.features.core.vocabulary import HOLD_FROM, REVIEW_FROM, Reason
+from clearhold.features.scorers.breakdown import Breakdown
 from clearhold.features.scorers.cards import DEFAULTS, SCORERS, compile_card
 from clearhold.features.scorers.counterfactual import (
     MOST_IN_ALTERNATIVES,
     MOST_SETS,
-    Breakdown,
     smallest_sets,
 )
 from clearhold.features.scorers.engine import CEILING, CompiledCard
@@ -97,7 +97,7 @@ def order_of(card: CompiledCard[Any], inputs: Any, ids: frozenset[str] | set[str
     return len(ids), len(FIXED.intersection(ids)), total
 
 
-def test_then_the_fewest_reasons_come_first_and_of_as_many_those_that_can_be_otherwise() -> None:
+def test_given_several_sets_then_the_fewest_reasons_come_first_and_then_those_that_can_be_otherwise() -> None:
     usual = {"program_n_90d": 100, "counterparty_first_time": True, "counterparty_account_changed": True}
     abroad = a_vector(
         rail="wire",
@@ -185,7 +185,7 @@ def test_given_40_reasons_then_the_search_is_bounded(points: int) -> None:
         assert breakdown.total([reason.id for reason in each.reasons]) < HOLD_FROM
 
 
-def test_every_signal_has_a_negated_clause_and_no_clause_is_without_a_signal() -> None:
+def test_given_every_signal_then_it_has_a_negated_clause_and_no_clause_is_without_a_signal() -> None:
     signals = {signal.id: signal for scorer in SCORERS.values() for signal in scorer.signals.values()}
 
     for signal in signals.values():
