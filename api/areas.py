@@ -24,6 +24,7 @@ from clearhold.api.connector.routes import AREA as CONNECTOR
 from clearhold.api.dispositions.routes import AREA as DISPOSITIONS
 from clearhold.api.docs_page.routes import AREA as DOCS_PAGE
 from clearhold.api.events.routes import AREA as EVENTS
+from clearhold.api.explain.routes import AREA as EXPLAIN
 from clearhold.api.http.auth import Authenticator
 from clearhold.api.http.envelope import render_error, stamp_headers
 from clearhold.api.http.gate import Gate
@@ -70,6 +71,7 @@ AREAS: Final[tuple[Area, ...]] = (
     DISPOSITIONS,
     DOCS_PAGE,
     EVENTS,
+    EXPLAIN,
     INGEST,
     KEYS,
     KRIS,

@@ -12,11 +12,11 @@ import msgspec
 
 from clearhold.features.catalogue.vector import FEATURE_VERSION, FEATURES, FeatureVector, TransferFeaturesRow
 from clearhold.features.core.money import money
-from clearhold.features.core.vocabulary import Band, Reason, Score, about, band_of
+from clearhold.features.core.vocabulary import Band, Reason, about, band_of
 from clearhold.features.measurement.assessment import AmountChange, rescored, smallest_change
 from clearhold.features.scorers.breakdown import Breakdown, FamilyPoints
 from clearhold.features.scorers.counterfactual import SmallestSet, smallest_sets
-from clearhold.features.scorers.engine import CompiledCard
+from clearhold.features.scorers.engine import CEILING, CompiledCard
 from clearhold.features.scorers.negated import FIXED, negated
 
 TO_A_PERSON: Final = "A hard reason sends it to a person, whatever the points are."
@@ -83,6 +83,11 @@ class ScoreExplained(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
         about("False where the card lets common signals count in part: sets may be missing, and listed ones hold."),
     ]
 
+    @property
+    def adds_up(self) -> bool:
+        """Whether the reasons add up to the score under the card."""
+        return self.total is None or self.score == min(CEILING, max(0, self.total))
+
 
 class ScoreOnce(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """One scoring, stored or made now."""
@@ -108,11 +113,6 @@ class StoredExplained(ScoreExplained, frozen=True, kw_only=True, rename="camel")
         NearestAmount | None,
         about("The nearest amount with another band, all else equal; null: no amount has another band."),
     ]
-
-
-def explained(card: CompiledCard[Any], score: Score, common: Collection[str] | None) -> ScoreExplained:
-    """A score by its reasons; ``common`` as ``Breakdown`` takes them."""
-    return ScoreExplained(**_fields(card, score.value, score.reasons, common))
 
 
 def explained_reasons(card: CompiledCard[Any], value: int | None, reasons: Sequence[Reason]) -> ScoreExplained:

@@ -89,6 +89,14 @@ def _party(resource: str, name: str) -> tuple[Operation, Operation]:
     return anywhere, msgspec.structs.replace(anywhere, query=(("programId", "program"),), names="a program")
 
 
+def _explained(resource: str, name: str) -> tuple[Operation, Operation]:
+    """The score of one transfer or party explained, wherever it is and of one program."""
+    anywhere = Operation(
+        method="GET", path=f"/api/{resource}/{{}}/explain", access=Access.BEARER, scope="alerts:read", fills=(name,)
+    )
+    return anywhere, msgspec.structs.replace(anywhere, query=(("programId", "program"),), names="a program")
+
+
 def _record(path: str, asks: str = "") -> Operation:
     """A route of the record, which is the tenant's as a whole."""
     return Operation(
@@ -120,6 +128,14 @@ _AGENTS: Final = (
     Operation(
         method="GET",
         path="/api/agents/{}",
+        access=Access.BEARER,
+        scope="reports",
+        whole_tenant=True,
+        fills=("agent",),
+    ),
+    Operation(
+        method="GET",
+        path="/api/agents/{}/explain",
         access=Access.BEARER,
         scope="reports",
         whole_tenant=True,
@@ -175,6 +191,12 @@ OPERATIONS: Final = (
     ),
     *_listed("/api/preflight/stats", "preflight"),
     Operation(method="GET", path="/api/preflight/{}", access=Access.BEARER, scope="preflight", fills=("preflight",)),
+    Operation(
+        method="GET", path="/api/preflight/{}/explain", access=Access.BEARER, scope="preflight", fills=("preflight",)
+    ),
+    *_explained("transfers", "transfer"),
+    *_explained("entities", "entity"),
+    *_explained("counterparties", "counterparty"),
     Operation(method="GET", path="/api/programs", access=Access.BEARER),
     Operation(method="GET", path="/api/programs/{}", access=Access.BEARER, fills=("program",)),
     *_listed("/api/transfers", "alerts:read"),
