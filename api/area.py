@@ -31,6 +31,7 @@ from clearhold.store.control.webhook_registry import WebhookRegistry
 from clearhold.store.control.webhooks import Endpoint
 from clearhold.store.duck.alerts import EntryResults
 from clearhold.store.duck.inputs import Preflights
+from clearhold.store.duck.waiting_alerts import WaitingAlertIndex
 from clearhold.store.duck.webhooks import StoredDelivery
 from clearhold.store.ids import IdFactory
 from clearhold.store.keys import SecretBox, SigningKeys
@@ -181,6 +182,7 @@ class Resources:
         self.webhook_registry, self.webhook_dispatch = stores.webhook_registry, webhook_dispatch
         self.backtests, self.agent_importer = backtests, agent_importer
         self.programs, self.downloads = ProgramService(stores.registry.tenancy), Downloads()
+        self.waiting_alerts = WaitingAlertIndex(stores.database)
         self.events, self.pending = RawEvents(stores.reader, stores.segments), PendingEntries(progress)
         self.recorded_preflights = RecordedPreflights(
             committed=Preflights(stores.database), events=self.events, progress=progress

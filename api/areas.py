@@ -21,6 +21,7 @@ from clearhold.api.area import Area, Provider, Resources, Stores
 from clearhold.api.autonomy.routes import AREA as AUTONOMY
 from clearhold.api.clocks.routes import AREA as CLOCKS
 from clearhold.api.connector.routes import AREA as CONNECTOR
+from clearhold.api.counts.routes import AREA as COUNTS
 from clearhold.api.dispositions.routes import AREA as DISPOSITIONS
 from clearhold.api.docs_page.routes import AREA as DOCS_PAGE
 from clearhold.api.events.routes import AREA as EVENTS
@@ -68,6 +69,7 @@ AREAS: Final[tuple[Area, ...]] = (
     AUTONOMY,
     CLOCKS,
     CONNECTOR,
+    COUNTS,
     DISPOSITIONS,
     DOCS_PAGE,
     EVENTS,

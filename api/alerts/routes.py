@@ -32,13 +32,14 @@ from clearhold.api.alerts.schemas import (
     AppealRequest,
     DecisionRequest,
 )
+from clearhold.api.alerts.summaries import ALERT_SUMMARY, AlertPages, AlertSummaryPage, sort_is_of_waiting
 from clearhold.api.area import Area, Resources
 from clearhold.api.dispositions.routes import DISPOSITION, Disposition, to_disposition
 from clearhold.api.http.operation import Access, Operation
 from clearhold.api.http.request_schema import RequestSchema
 from clearhold.api.lists.exports import Batches
 from clearhold.api.lists.handlers import answer_route, export_operation, export_route, list_operation, write_route
-from clearhold.api.lists.lists import BATCH, ListReader, batches_of, filter_of, place_by, place_key, to_answer
+from clearhold.api.lists.lists import BATCH, batches_of, filter_of, to_answer
 from clearhold.api.log.commands import person_needed, unknown_alert
 from clearhold.api.transfers.service import Transfer, TransferQuery, TransferService
 from clearhold.features.alerts.evidence_bodies import Draft
@@ -64,11 +65,18 @@ class AlertService:
         self._alerts, self._actions = Alerts(stores.database), Actions(stores.database)
         self._dispositions, self._transfers = Dispositions(stores.database), TransferService(resources)
         self._clock = stores.clock
-        self._list = ListReader(self._read_page, self._to_alerts, place_by("queue_rank"), place_key)
+        self._pages = AlertPages(resources)
 
     async def page(self, principal: Principal, query: AlertsQuery) -> AlertPage:
-        """The worst first; a programId of another tenant is a 404."""
-        return AlertPage.of(*await self._list.page(principal, self._store_filter(principal, query), query))
+        """The worst first, or in another order; a programId of another tenant is a 404."""
+        wanted = self._as_of_now(self._store_filter(principal, query))
+        page = await self._pages.read(principal, wanted, query, self._alerts.of_keys, self._to_alerts)
+        return AlertPage.of(*page)
+
+    async def summaries(self, principal: Principal, query: AlertsQuery) -> AlertSummaryPage:
+        """The same list without evidence."""
+        wanted = self._as_of_now(self._store_filter(principal, query))
+        return await self._pages.summaries(principal, wanted, query)
 
     async def export(self, principal: Principal, filters: AlertFilters) -> Batches:
         """All alerts of the list, batch by batch; a programId of another tenant is a 404 at once."""
@@ -155,13 +163,8 @@ class AlertService:
             return None
         return await self._transfers.read(principal, row.transfer_id, TransferQuery(program_id=row.program_id))
 
-    def _read_page(
-        self, principal: Principal, wanted: AlertFilter, after: tuple[int, str] | None, limit: int
-    ) -> Sequence[AlertRow]:
-        return self._alerts.list_page(principal, self._as_of_now(wanted), after, limit)
-
     def _as_of_now(self, wanted: AlertFilter) -> AlertFilter:
-        """The time is no part of the filters of a cursor, so it is added to them for each read."""
+        """The time is added to the filters for each read."""
         return msgspec.structs.replace(wanted, now=self._clock.now())
 
     def _store_filter(self, principal: Principal, filters: AlertFilters) -> AlertFilter:
@@ -206,15 +209,30 @@ _operation: Final = partial(Operation, tag=_TAG, access=Access.BEARER, scope=Key
 _deciding: Final = partial(Operation, tag=_TAG, access=Access.BEARER, scope=KeyScope.ALERTS_DECIDE)
 
 
+_ORDERS: Final = (
+    "`sort=dueAt` has the soonest due first and only alerts that wait. Pages of waiting alerts keep the order of the "
+    "first page while alerts change; in other lists an alert that becomes worse moves ahead."
+)
 _LIST: Final = list_operation(
     "listAlerts",
     tag=_TAG,
-    summary="Alerts, the worst first: hard ones, then the hold band, then by severity, and the newest of equal ones "
-    "first. An alert that becomes worse between two pages moves ahead of them.",
+    summary=f"Alerts, the worst first: hard ones, then the hold band, then by severity, and the newest of equal ones "
+    f"first. {_ORDERS}",
     scope=KeyScope.ALERTS_READ,
     page=AlertPage,
     query=AlertsQuery,
     example=ALERT,
+    rules=sort_is_of_waiting,
+)
+_SUMMARIES: Final = list_operation(
+    "listAlertSummaries",
+    tag=_TAG,
+    summary="Alerts without evidence. Filters, orders and cursors are those of `GET /api/alerts`.",
+    scope=KeyScope.ALERTS_READ,
+    page=AlertSummaryPage,
+    query=AlertsQuery,
+    example=ALERT_SUMMARY,
+    rules=sort_is_of_waiting,
 )
 _EXPORT: Final = export_operation(
     "exportAlerts",
@@ -281,6 +299,7 @@ _DISPOSITIONS: Final = _operation(
 AREA: Final = Area(
     routes=(
         answer_route("/api/alerts", _LIST, _TAG, AlertService.page),
+        answer_route("/api/alerts/summaries", _SUMMARIES, _TAG, AlertService.summaries),
         export_route("/api/alerts/export", _EXPORT, _TAG, AlertService.export),
         answer_route(_PATH, _READ, _TAG, AlertService.read),
         write_route(f"{_PATH}/decide", _DECIDE, _TAG, AlertService.decide),

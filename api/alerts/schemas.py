@@ -26,6 +26,7 @@ from clearhold.features.core.vocabulary import (
     about,
     minted,
 )
+from clearhold.store.duck.waiting_alerts import AlertOrder
 
 _SOME = msgspec.Meta(min_length=1, max_length=20)
 
@@ -41,10 +42,12 @@ class AlertFilters(msgspec.Struct, frozen=True, kw_only=True, rename="camel", fo
     detector: Annotated[tuple[Listed, ...], _SOME] | None = None
     severity: Annotated[tuple[Severity, ...], _SOME] | None = None
     sla_tier: Annotated[tuple[SlaTier, ...], _SOME] | None = None
+    band: Annotated[tuple[Band, ...], _SOME] | None = None
     program_id: ProgramIds | None = None
     subject_type: Annotated[tuple[SubjectType, ...], _SOME] | None = None
     subject_id: BankIds | None = None
     transfer_id: BankIds | None = None
+    account_id: BankIds | None = None
     overdue: bool | None = None
     from_history: bool | None = None
     from_: Moment | None = msgspec.field(default=None, name="from")
@@ -52,6 +55,7 @@ class AlertFilters(msgspec.Struct, frozen=True, kw_only=True, rename="camel", fo
 
 
 class AlertsQuery(AlertFilters, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
+    sort: AlertOrder = AlertOrder.WORST
     limit: PageLimit = DEFAULT_LIMIT
     cursor: CursorText | None = None
 

@@ -26,7 +26,7 @@ from clearhold.api.http.envelope import ApiRequest
 from clearhold.api.http.gate import checked, effect_id_of, optional_body_of, principal_of
 from clearhold.api.http.head import PRIVATE, published
 from clearhold.api.http.operation import JSON, Access, Operation
-from clearhold.api.http.request_schema import RequestSchema
+from clearhold.api.http.request_schema import RequestSchema, Rules
 from clearhold.api.lists.exports import MEDIA_TYPES, Batches, Downloads, ExportFormat, examples_of
 from clearhold.api.lists.lists import ArrayPart, ListPage, moments_exist, next_link, published_part
 from clearhold.features.core.errors import ErrorCode
@@ -47,6 +47,7 @@ def list_operation(
     page: type[msgspec.Struct],
     query: type[msgspec.Struct],
     example: Mapping[str, Any],
+    rules: Rules = moments_exist,
 ) -> Operation:
     """Pages of a list; ``example`` is one item of it."""
     return Operation(
@@ -57,7 +58,7 @@ def list_operation(
         scope=scope,
         answers={200: page},
         answer_example={"data": [example], "hasMore": False, "nextCursor": None},
-        query=RequestSchema(query, rules=moments_exist),
+        query=RequestSchema(query, rules=rules),
     )
 
 

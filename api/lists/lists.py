@@ -38,11 +38,12 @@ _MANY: Final = (list, tuple)
 
 
 class Place(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=True):
-    """The sort key of the last item on a page."""
+    """The sort key of the last item on a page; ``as_of`` is of the list's first page, where that counts."""
 
     at: int
     id: str
     program_id: str
+    as_of: int = 0
 
 
 class _Cursor(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=True):

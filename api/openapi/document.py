@@ -57,6 +57,7 @@ TAGS: Final[Mapping[str, str]] = {
     "actions": "Actions at the bank, with a second person where two must agree.",
     "labels": "Whether a transfer turned out bad or ok.",
     "clocks": "Decisions that are overdue.",
+    "counts": "How much waits for people, in numbers.",
     "policies": "Versioned rules of routing, clocks and caps.",
     "rules": "Rules that the bank writes: backtested, counted in live shadow, brought into force by two people.",
     "scorecards": "What each signal of a transfer's score is worth: run in shadow, brought into force by two people.",

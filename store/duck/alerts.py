@@ -22,8 +22,9 @@ from clearhold.features.core.rows.alerts import (
     EntryResultRow,
     LabelRow,
 )
-from clearhold.features.core.vocabulary import WAITING
+from clearhold.features.core.vocabulary import WAITING, SubjectType
 from clearhold.store.duck.committed_rows import CommittedRows, RowFilter, Timeline
+from clearhold.store.duck.waiting_alerts import AlertOrder
 from clearhold.store.tables import NUMBERS, TEXTS, Predicate, listed, row_builder, select_list
 
 # ruff: noqa: S608 - statements are built from constants; every value is a parameter
@@ -39,19 +40,25 @@ _TRANSFERS_AT: Final = f"""
 _RESTS_ON: Final = f"""(program_id, id) IN (
     SELECT program_id, alert_id FROM alert_transfers WHERE tenant_id = ? AND (program_id, transfer_number) IN (
         SELECT program_id, number FROM transfers WHERE tenant_id = ? AND id IN {TEXTS}))"""
+_OF_ACCOUNTS: Final = f"""((subject_type = '{SubjectType.ACCOUNT}' AND subject_id IN {TEXTS}) OR (program_id, id) IN (
+    SELECT program_id, alert_id FROM alert_transfers WHERE tenant_id = ? AND (program_id, transfer_number) IN (
+        SELECT program_id, number FROM transfers WHERE tenant_id = ? AND account_id IN {TEXTS})))"""
 
 
 class AlertFilter(RowFilter, frozen=True, kw_only=True):
-    """``now`` decides which alerts are overdue."""
+    """``now`` decides which alerts are overdue; ``sort`` is no filter, but a list's cursor is of one order alone."""
 
+    sort: AlertOrder = AlertOrder.WORST
     statuses: tuple[str, ...] | None = msgspec.field(default=None, name="status")
     routes: tuple[str, ...] | None = msgspec.field(default=None, name="route")
     detectors: tuple[str, ...] | None = msgspec.field(default=None, name="detector")
     severities: tuple[str, ...] | None = msgspec.field(default=None, name="severity")
     sla_tiers: tuple[str, ...] | None = msgspec.field(default=None, name="slaTier")
+    bands: tuple[str, ...] | None = msgspec.field(default=None, name="band")
     subject_types: tuple[str, ...] | None = msgspec.field(default=None, name="subjectType")
     subject_ids: tuple[str, ...] | None = msgspec.field(default=None, name="subjectId")
     transfer_ids: tuple[str, ...] | None = msgspec.field(default=None, name="transferId")
+    account_ids: tuple[str, ...] | None = msgspec.field(default=None, name="accountId")
     overdue: bool | None = None
     now: int = 0
     from_history: bool | None = msgspec.field(default=None, name="fromHistory")
@@ -65,10 +72,10 @@ class AlertFilter(RowFilter, frozen=True, kw_only=True):
         predicate.among("detector", self.detectors)
         predicate.among("severity", self.severities)
         predicate.among("sla_tier", self.sla_tiers)
+        predicate.among("band_at_alert", self.bands)
         predicate.among("subject_type", self.subject_types)
         predicate.among("subject_id", self.subject_ids)
-        if self.transfer_ids is not None:
-            predicate.add(_RESTS_ON, principal.tenant_id, principal.tenant_id, listed(self.transfer_ids))
+        self.narrow(principal, predicate)
         predicate.between("opened_at", self.opened_from, self.opened_to)
         if self.from_history is not None:
             predicate.add("from_history = ?", self.from_history)
@@ -76,6 +83,16 @@ class AlertFilter(RowFilter, frozen=True, kw_only=True):
             sql = "coalesce(status IN (?, ?, ?) AND due_at < make_timestamp(?), false) = ?"
             predicate.add(sql, *WAITING, self.now, self.overdue)
         return predicate
+
+    def narrow(self, principal: Principal, predicate: Predicate) -> bool:
+        """Add the filters that other tables decide; whether there are any."""
+        tenant_id = principal.tenant_id
+        if self.transfer_ids is not None:
+            predicate.add(_RESTS_ON, tenant_id, tenant_id, listed(self.transfer_ids))
+        if self.account_ids is not None:
+            ids = listed(self.account_ids)
+            predicate.add(_OF_ACCOUNTS, ids, tenant_id, tenant_id, ids)
+        return self.transfer_ids is not None or self.account_ids is not None
 
 
 class Alerts(Timeline[AlertRow, AlertRow], table="alerts", row_type=AlertRow, rank="queue_rank"):
@@ -86,7 +103,7 @@ class Alerts(Timeline[AlertRow, AlertRow], table="alerts", row_type=AlertRow, ra
         within, matching = Predicate(principal), wanted.predicate(principal)
         sql = _OVERDUE.format(within=within.sql, matching=matching.sql)
         matches = self._read(sql, [*within.values, *matching.values, limit])
-        rows = self._of_keys(principal, [key[:2] for key in matches])
+        rows = self.of_keys(principal, [key[:2] for key in matches])
         rows.sort(key=lambda row: (row.due_at, -row.queue_rank, row.id))
         return (matches[0][2] if matches else 0), rows
 
@@ -199,6 +216,11 @@ _RELEASED: Final = f"""(released_alert_ids IS NOT NULL AND EXISTS (
     SELECT 1 FROM {TEXTS} AS wanted(id) WHERE contains(released_alert_ids, wanted.id)))"""
 _READ: Final = f"""
     SELECT {select_list(ActionRow)} FROM actions WHERE tenant_id = ? AND id = ? ORDER BY "offset" DESC LIMIT 1"""
+_REQUESTED_OF: Final = f"""
+    SELECT count(*) FROM (
+        SELECT arg_max(status, "offset") AS status FROM actions
+        WHERE {{within}} AND program_id IN {TEXTS} GROUP BY id
+    ) WHERE status = '{ActionStatus.REQUESTED}'"""
 _IN_STATUS: Final = """
     SELECT tenant_id, id FROM actions GROUP BY tenant_id, id HAVING arg_max(status, "offset") = ?
     QUALIFY row_number() OVER (PARTITION BY tenant_id ORDER BY min(created_at), id) <= ?"""
@@ -230,6 +252,12 @@ class Actions(Timeline[ActionRow, StoredAction], _LinkedRows, table="actions", r
         """The actions that name one alert or released it, in the order of their requests."""
         actions = self.list_page(principal, ActionFilter(alert_ids=(alert_id,)), None, MOST_OF_ONE_ALERT)
         return sorted(actions, key=lambda stored: (stored.row.created_at, stored.row.id))
+
+    def requested(self, principal: Principal, program_ids: Sequence[str]) -> int:
+        """The number of actions on these programs that wait for an approver; the tenant's id is the whole tenant."""
+        within = Predicate(principal)
+        count: int = self._value(_REQUESTED_OF.format(within=within.sql), [*within.values, listed(program_ids)])
+        return count
 
     def _stored(self, principal: Principal, rows: list[ActionRow]) -> list[StoredAction]:
         return self._linked(principal, rows, Chain.ACTIONS, _REQUESTED, [row.created_at for row in rows])

@@ -100,7 +100,8 @@ Stored = TypeVar("Stored")
 Place = tuple[int, *tuple[str, ...]]
 """Where a page ended: the instant, or the rank, and the identity of its last row."""
 
-_Key = tuple[Any, ...]  # the identity of a thing, and the offset of its version
+RowKey = tuple[Any, ...]
+"""The identity of a thing, and the offset of its version."""
 
 _CANDIDATES: Final = """
     SELECT {key}, {by}, "offset" FROM {table} WHERE {matching} ORDER BY {at} DESC, {by}, "offset" DESC LIMIT ?"""
@@ -120,6 +121,15 @@ _FIND: Final = """
 _AFTER: Final = "{at} <= {bound} AND ({at} < {bound} OR ({by}) > {mark})"
 
 
+def order_words(*, at: str = "", rank: str = "") -> dict[str, str]:
+    """The words of statements for an order by an instant, or by a rank, which may be an expression."""
+    key, bound = (rank, "?") if rank else (f"epoch_us({at})", "make_timestamp(?)")
+    return {"at": rank or at, "key": key, "bound": bound}
+
+
+NO_WORDS: Final[Mapping[str, str]] = {}
+
+
 class Timeline(CommittedRows, Generic[Row, Stored]):
     """One table, whose rows have tenant_id, program_id, id and offset; ``Stored`` is a row with its parts.
 
@@ -129,15 +139,22 @@ class Timeline(CommittedRows, Generic[Row, Stored]):
 
     _words: ClassVar[dict[str, str]]
     _row: Callable[[Sequence[Any]], Row]
-    _key_of: Callable[[Row], _Key]
+    _key_of: Callable[[Row], RowKey]
 
     def __init_subclass__(
-        cls, *, table: str, row_type: type[Row], at: str = "", rank: str = "", by: tuple[str, ...] = ("id",)
+        cls,
+        *,
+        table: str,
+        row_type: type[Row],
+        at: str = "",
+        rank: str = "",
+        by: tuple[str, ...] = ("id",),
+        columns: str = "",
     ) -> None:
+        """``columns`` is the SELECT list of a row, where it is not the columns of the same names."""
         super().__init_subclass__()
-        key, bound = (rank, "?") if rank else (f"epoch_us({at})", "make_timestamp(?)")
-        cls._words = {"table": table, "at": rank or at, "key": key, "bound": bound, "columns": select_list(row_type)}
-        cls._words |= {"by": ", ".join(by), "mark": placeholders(by)}
+        cls._words = {"table": table, "columns": columns or select_list(row_type)}
+        cls._words |= order_words(at=at, rank=rank) | {"by": ", ".join(by), "mark": placeholders(by)}
         cls._row = staticmethod(row_builder(row_type))
         cls._key_of = staticmethod(attrgetter(*by, "offset"))
 
@@ -166,26 +183,40 @@ class Timeline(CommittedRows, Generic[Row, Stored]):
         with self._connection.cursor() as keys:
             keys.execute(sql, [*within.values, *matching.values, *matching.values])
             while tuples := keys.fetchmany(batch):
-                yield self._of_keys(principal, tuples)
+                yield self.of_keys(principal, tuples)
 
     def page(self, principal: Principal, wanted: Predicate, after: Place | None, limit: int) -> list[Stored]:
         """At most ``limit`` rows after ``after``."""
-        keys: list[_Key] = []
+        return self.of_keys(principal, self.page_keys(principal, wanted, after, limit))
+
+    def page_keys(
+        self,
+        principal: Principal,
+        wanted: Predicate,
+        after: Place | None,
+        limit: int,
+        order: Mapping[str, str] = NO_WORDS,
+    ) -> list[RowKey]:
+        """The keys of at most ``limit`` rows after ``after``; ``order`` are the ``order_words`` of another order, by
+        a number that no version of a row changes.
+        """
+        words = self._words | order
+        keys: list[RowKey] = []
         candidate_limit = max(LEAST_CANDIDATES, 2 * limit)
         while len(keys) < limit:
             sql, values = wanted.sql, [*wanted.values, candidate_limit]
             if after is not None:
-                sql += f" AND {_AFTER.format(**self._words)}"
+                sql += f" AND {_AFTER.format(**words)}"
                 values[-1:] = [after[0], *after, candidate_limit]
-            candidates = self._read(_CANDIDATES.format(matching=sql, **self._words), values)
+            candidates = self._read(_CANDIDATES.format(matching=sql, **words), values)
             keys += self._still_newest(principal, [candidate[1:] for candidate in candidates])
             if len(candidates) < candidate_limit:
                 break
             after = candidates[-1][:-1]
             candidate_limit = min(_GROWTH * candidate_limit, MOST_CANDIDATES)
-        return self._of_keys(principal, keys[:limit])
+        return keys[:limit]
 
-    def _of_keys(self, principal: Principal, keys: Sequence[_Key]) -> list[Stored]:
+    def of_keys(self, principal: Principal, keys: Sequence[RowKey]) -> list[Stored]:
         """The versions with these keys, in their order."""
         if not keys:
             return []
@@ -199,7 +230,7 @@ class Timeline(CommittedRows, Generic[Row, Stored]):
         """At least one row, each with its parts; here the rows alone."""
         return cast("list[Stored]", rows)
 
-    def _still_newest(self, principal: Principal, candidates: Sequence[_Key]) -> list[_Key]:
+    def _still_newest(self, principal: Principal, candidates: Sequence[RowKey]) -> list[RowKey]:
         """The candidates, in order, without superseded ones; only rows after their offsets can supersede them."""
         if not candidates:
             return []

@@ -214,6 +214,7 @@ OPERATIONS: Final = (
     *_party("entities", "entity"),
     *_party("counterparties", "counterparty"),
     *_listed("/api/alerts", "alerts:read"),
+    *_listed("/api/alerts/summaries", "alerts:read"),
     *_listed("/api/alerts/export", "alerts:read"),
     Operation(method="GET", path="/api/alerts/{}", access=Access.BEARER, scope="alerts:read", fills=("alert",)),
     Operation(
@@ -342,6 +343,7 @@ OPERATIONS: Final = (
         body=bodies.activation,
         tenant_wide=True,
     ),
+    *_listed("/api/counts", "alerts:read"),
     Operation(method="GET", path="/api/clocks/overdue", access=Access.BEARER, scope="alerts:read"),
     Operation(method="POST", path="/api/keys", access=Access.OPERATOR, success=201, body=bodies.key),
     Operation(

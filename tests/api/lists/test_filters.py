@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from clearhold.api.actions.schemas import ActionsQuery
-from clearhold.api.alerts.schemas import AlertFilters
+from clearhold.api.alerts.schemas import AlertsQuery
 from clearhold.api.dispositions.routes import DispositionFilters
 from clearhold.api.events.routes import EventsQuery
 from clearhold.api.http.fields import FILTER_LIMIT
@@ -228,7 +228,7 @@ def test_given_both_chains_when_checkpoints_are_listed_then_those_of_both_are_th
     ("request_type", "stored"),
     [
         (ActionsQuery, ActionFilter),
-        (AlertFilters, AlertFilter),
+        (AlertsQuery, AlertFilter),
         (DispositionFilters, DispositionFilter),
         (EventsQuery, EventFilter),
         (LabelsQuery, LabelFilter),

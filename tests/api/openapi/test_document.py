@@ -216,7 +216,9 @@ def test_given_filters_by_ids_of_the_bank_when_described_then_it_is_said_what_co
         if parameter["schema"].get("description", "").startswith("Any of these, separated by commas")
     }
 
-    assert {name for _, name in said} == {"subjectId", "transferId", "entityId", "counterpartyId", "decidedBy"}
+    assert {name for _, name in said} == {
+        *("subjectId", "transferId", "accountId", "entityId", "counterpartyId", "decidedBy"),
+    }
     assert all("array" in schema["type"] for schema in said.values())
 
 

@@ -1,0 +1,197 @@
+"""Lists of alerts in any order: pages of keys, and alerts without their evidence.
+
+How     Of alerts that wait, pages come from memory (``waiting_alerts.py``); of all others, from the table, whose orders
+        are by numbers that never change, or, ``worst``, only rise. Only waiting alerts are due: the order ``dueAt`` has
+        no others. An account's alerts are about it or rest on a transfer of it
+Errors  none
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Final, NamedTuple
+
+import duckdb
+import msgspec
+
+from clearhold.features.core.principal import Principal
+from clearhold.features.core.vocabulary import WAITING, SubjectType
+from clearhold.store.duck.alerts import AlertFilter, Alerts
+from clearhold.store.duck.committed_rows import CommittedRows, RowKey, Timeline, order_words
+from clearhold.store.duck.waiting_alerts import SCORE_PLACE, AlertOrder, WaitingAlert, WaitingAlertIndex
+from clearhold.store.tables import TEXTS, Predicate, listed
+
+# ruff: noqa: S608 - statements are built from constants; every value is a parameter
+
+_ORDERS: Final[Mapping[AlertOrder, Mapping[str, str]]] = {
+    AlertOrder.WORST: order_words(rank="queue_rank"),
+    AlertOrder.SCORE: order_words(rank=f"({SCORE_PLACE})"),
+    AlertOrder.OPENED_AT: order_words(at="opened_at"),
+}
+_IDS: Final = "SELECT DISTINCT id FROM alerts WHERE {matching}"
+
+
+class ListPlace(NamedTuple):
+    """The number and id of the last alert on a page, and ``as_of`` of the list's first page."""
+
+    number: int
+    id: str
+    as_of: int
+
+
+class KeyPage(NamedTuple):
+    """Keys of alerts in order; ``last`` is the place of the last one, None where the alert's row gives its number."""
+
+    keys: list[RowKey]
+    has_more: bool
+    last: ListPlace | None
+
+
+class AlertLists:
+    """Thread-safe."""
+
+    def __init__(self, connection: duckdb.DuckDBPyConnection, waiting: WaitingAlertIndex) -> None:
+        self._table, self._ids, self._waiting = Alerts(connection), _AlertIds(connection), waiting
+
+    def page(self, principal: Principal, wanted: AlertFilter, after: ListPlace | None, limit: int) -> KeyPage:
+        """The keys of at most ``limit`` alerts after ``after``."""
+        if waits_only(wanted):
+            return self._of_waiting(principal, wanted, after, limit)
+        place = None if after is None else (after.number, after.id)
+        order = _ORDERS[wanted.sort]
+        keys = self._table.page_keys(principal, wanted.predicate(principal), place, limit + 1, order)
+        return KeyPage(keys[:limit], len(keys) > limit, None)
+
+    def _of_waiting(self, principal: Principal, wanted: AlertFilter, after: ListPlace | None, limit: int) -> KeyPage:
+        page = self._waiting.page(
+            principal,
+            wanted.sort,
+            _matcher(wanted, self._ids.narrowed(principal, wanted)),
+            after=None if after is None else (after.number, after.id),
+            as_of=None if after is None else after.as_of,
+            limit=limit,
+        )
+        last = ListPlace(page.number, page.alerts[-1].id, page.as_of) if page.alerts else None
+        return KeyPage([(alert.id, alert.offset) for alert in page.alerts], page.has_more, last)
+
+
+def waits_only(wanted: AlertFilter) -> bool:
+    """Whether only waiting alerts can match."""
+    is_asked = wanted.statuses is not None and set(wanted.statuses) <= set(WAITING)
+    return wanted.sort is AlertOrder.DUE_AT or wanted.overdue is True or is_asked
+
+
+def _matcher(wanted: AlertFilter, ids: frozenset[str] | None) -> Callable[[WaitingAlert], bool]:
+    """The filters as a function; ``ids`` are the alerts that the filters on other tables allow, None for any."""
+    among = [
+        (name, frozenset(values))
+        for name, values in (
+            ("id", ids),
+            ("program_id", wanted.program_ids),
+            ("status", wanted.statuses),
+            ("route", wanted.routes),
+            ("detector", wanted.detectors),
+            ("severity", wanted.severities),
+            ("sla_tier", wanted.sla_tiers),
+            ("band_at_alert", wanted.bands),
+            ("subject_type", wanted.subject_types),
+            ("subject_id", wanted.subject_ids),
+        )
+        if values is not None
+    ]
+    start, end, now = wanted.opened_from, wanted.opened_to, wanted.now
+
+    def matches(alert: WaitingAlert) -> bool:
+        is_overdue = alert.due_at is not None and alert.due_at < now
+        return (
+            all(getattr(alert, name) in values for name, values in among)
+            and (start is None or alert.opened_at >= start)
+            and (end is None or alert.opened_at < end)
+            and (wanted.from_history is None or alert.from_history is wanted.from_history)
+            and (wanted.overdue is None or is_overdue is wanted.overdue)
+        )
+
+    return matches
+
+
+class _AlertIds(CommittedRows):
+    def narrowed(self, principal: Principal, wanted: AlertFilter) -> frozenset[str] | None:
+        """The alerts that the filters on other tables allow; None without such a filter."""
+        predicate = Predicate(principal)
+        if not wanted.narrow(principal, predicate):
+            return None
+        return frozenset(id_ for (id_,) in self._read(_IDS.format(matching=predicate.sql), predicate.values))
+
+
+class AlertSummaryRow(msgspec.Struct, frozen=True):
+    """An alert without its evidence, but with figures of it; ``transfer_ids`` is a JSON list, None without."""
+
+    tenant_id: str
+    program_id: str
+    id: str
+    offset: int
+    detector: str
+    severity: str
+    subject_type: str
+    subject_id: str
+    transfer_id: str | None
+    summary: str
+    score_at_alert: int | None
+    band_at_alert: str | None
+    hard_signal: bool
+    status: str
+    route: str
+    opened_at: int
+    due_at: int | None
+    sla_tier: str
+    from_history: bool
+    queue_rank: int
+    finding: str | None
+    amount_cents: str | None
+    currency: str | None
+    transfer_count: str | None
+    transfer_ids: str | None
+
+
+_FIGURES: Final = {
+    "finding": "$.finding",
+    "amount_cents": "$.amountCents",
+    "currency": "$.currency",
+    "transfer_count": "$.restsOnCount",
+    "transfer_ids": "$.transferIds",
+}
+
+
+def _selected(name: str) -> str:
+    if name in _FIGURES:
+        return f"json_extract_string(evidence, '{_FIGURES[name]}')"
+    return f"epoch_us({name})" if name.endswith("_at") else f'"{name}"'
+
+
+class AlertSummaries(
+    Timeline[AlertSummaryRow, AlertSummaryRow],
+    table="alerts",
+    row_type=AlertSummaryRow,
+    rank="queue_rank",
+    columns=", ".join(map(_selected, AlertSummaryRow.__struct_fields__)),
+):
+    """Reads the rows of keys."""
+
+
+_NAMES: Final = f"""
+    SELECT '{{kind}}', program_id, id, arg_max(name, "offset") FROM {{table}}
+    WHERE tenant_id = ? AND id IN {TEXTS} GROUP BY ALL"""
+_NAMED: Final = {SubjectType.ENTITY: "entities", SubjectType.COUNTERPARTY: "counterparties"}
+
+SubjectKey = tuple[str, str, str]
+"""Type, program and id of a subject."""
+
+
+class SubjectNames(CommittedRows):
+    def of(self, principal: Principal, subjects: set[SubjectKey]) -> dict[SubjectKey, str | None]:
+        """The newest names of entities and counterparties; the others are left out."""
+        names: dict[SubjectKey, str | None] = {}
+        for kind, table in _NAMED.items():
+            ids = sorted({id_ for type_, _, id_ in subjects if type_ == kind})
+            if ids:
+                tuples = self._read(_NAMES.format(kind=kind, table=table), [principal.tenant_id, listed(ids)])
+                names |= {(type_, program, id_): name or None for type_, program, id_, name in tuples}
+        return names

@@ -1,0 +1,272 @@
+"""The alerts that wait for a person's decision, in memory, in the order of each list; and their numbers.
+
+How     A read first takes in the rows of alerts that were committed since the last one, which DuckDB finds by ``rowid``
+        without reading others; the first read takes in the table. So a page costs the same however long the history is
+Order   Each order has one number for an alert, and a list has the highest first; of equal ones, by id. ``worst`` is the
+        order of all lists of alerts. ``score``: the highest score first, alerts without one last, of equal ones the
+        newest. ``openedAt``: the newest first. ``dueAt``: the soonest due first, of equal ones the worst, alerts
+        without a due time last
+Cursor  The pages of a list keep the order as of its first page: an alert whose place changes meanwhile is listed at its
+        former place, so none comes twice and none that waits throughout is left out. That holds for the newest
+        ``MOST_MOVES`` changes and within one run of the service; beyond it, alerts are listed at their newest place
+Unit    instants in microseconds
+"""
+
+from bisect import bisect_left, bisect_right, insort
+from collections import Counter, deque
+from collections.abc import Callable, Iterator, Sequence
+from enum import StrEnum
+from heapq import merge
+from itertools import islice
+from threading import Lock
+from typing import Final, NamedTuple
+
+import duckdb
+import msgspec
+
+from clearhold.features.core.principal import Principal
+from clearhold.features.core.rows.alerts import RANK_INSTANT_BITS, AlertRow
+from clearhold.features.core.vocabulary import WAITING
+from clearhold.store.duck.committed_rows import CommittedRows
+from clearhold.store.tables import row_builder, select_list
+
+# ruff: noqa: S608 - statements are built from constants; every value is a parameter
+
+MOST_MOVES: Final = 10_000
+_WEIGHT_BITS: Final = 4
+_NEVER_DUE: Final = 2**RANK_INSTANT_BITS
+
+
+class AlertOrder(StrEnum):
+    """The orders of a list of alerts."""
+
+    WORST = "worst"
+    DUE_AT = "dueAt"
+    SCORE = "score"
+    OPENED_AT = "openedAt"
+
+
+class WaitingAlert(msgspec.Struct, frozen=True, gc=False):
+    """The columns of an alert that lists filter and sort by."""
+
+    tenant_id: str
+    program_id: str
+    id: str
+    offset: int
+    detector: str
+    severity: str
+    subject_type: str
+    subject_id: str
+    score_at_alert: int | None
+    band_at_alert: str | None
+    status: str
+    route: str
+    sla_tier: str
+    opened_at: int
+    due_at: int | None
+    from_history: bool
+    queue_rank: int
+
+    @property
+    def waits(self) -> bool:
+        return self.status in WAITING
+
+
+def score_place(alert: WaitingAlert | AlertRow) -> int:
+    """The number of the order ``score``; ``SCORE_PLACE`` is the same in SQL."""
+    score = -1 if alert.score_at_alert is None else alert.score_at_alert
+    return ((score + 1) << RANK_INSTANT_BITS) + alert.opened_at
+
+
+SCORE_PLACE: Final = f"((coalesce(score_at_alert, -1) + 1) << {RANK_INSTANT_BITS}) + epoch_us(opened_at)"
+
+
+def due_place(alert: WaitingAlert | AlertRow) -> int:
+    """The number of the order ``dueAt``."""
+    due_at = _NEVER_DUE if alert.due_at is None else alert.due_at
+    return (alert.queue_rank >> RANK_INSTANT_BITS) - (due_at << _WEIGHT_BITS)
+
+
+PLACES: Final[dict[AlertOrder, Callable[[WaitingAlert | AlertRow], int]]] = {
+    AlertOrder.WORST: lambda alert: alert.queue_rank,
+    AlertOrder.DUE_AT: due_place,
+    AlertOrder.SCORE: score_place,
+    AlertOrder.OPENED_AT: lambda alert: alert.opened_at,
+}
+
+_Key = tuple[int, str]
+"""The negative number of an alert in an order, and its id: the first key is the first in the list."""
+
+_Keys = dict[AlertOrder, _Key]
+
+
+class _Move(NamedTuple):
+    """A change of an alert's places, with its former ones; ``at`` is the rowid of the row that made it."""
+
+    at: int
+    id: str
+    former: _Keys
+
+
+class WaitingPage(NamedTuple):
+    """``number`` is the last one's in the order; ``as_of`` goes into the cursor of the next page."""
+
+    alerts: list[WaitingAlert]
+    as_of: int
+    has_more: bool
+    number: int
+
+
+class _TenantAlerts:
+    """The waiting alerts of one tenant."""
+
+    def __init__(self) -> None:
+        self.by_id: dict[str, WaitingAlert] = {}
+        self.orders: dict[AlertOrder, list[_Key]] = {order: [] for order in AlertOrder}
+        self._moves: deque[_Move] = deque(maxlen=MOST_MOVES)
+
+    def take(self, alert: WaitingAlert, at: int) -> None:
+        """Replace the alert's former state by this one."""
+        former = self.by_id.get(alert.id)
+        if former is not None and former.offset >= alert.offset:
+            return
+        keys = _keys_of(alert) if alert.waits else None
+        before = None if former is None else _keys_of(former)
+        if before is not None and before != keys:
+            self._moves.append(_Move(at, alert.id, before))
+            for order, key in before.items():
+                sequence = self.orders[order]
+                del sequence[bisect_left(sequence, key)]
+        if keys is None:
+            self.by_id.pop(alert.id, None)
+            return
+        self.by_id[alert.id] = alert
+        if before != keys:
+            for order, key in keys.items():
+                insort(self.orders[order], key)
+
+    def after(self, order: AlertOrder, key: _Key | None, as_of: int) -> Iterator[_Key]:
+        """The keys behind ``key``, with the places as of a rowid."""
+        former: dict[str, _Key] = {}
+        for move in reversed(self._moves):
+            if move.at <= as_of:
+                break
+            former[move.id] = move.former[order]
+        sequence = self.orders[order]
+        start = 0 if key is None else bisect_right(sequence, key)
+        present = (each for each in islice(sequence, start, None) if each[1] not in former)
+        moved = sorted(each for each in former.values() if each[1] in self.by_id and (key is None or each > key))
+        return merge(present, moved) if moved else present
+
+
+class WaitingCount(NamedTuple):
+    """Waiting alerts of one program with equal words; ``band`` is None for an alert without a score."""
+
+    program_id: str
+    status: str
+    sla_tier: str
+    band: str | None
+    alerts: int
+
+
+class DueAlerts(NamedTuple):
+    """By program: the numbers of alerts past their due time, and of alerts due within a span after it."""
+
+    overdue: Counter[str]
+    soon: Counter[str]
+
+
+_COLUMNS: Final = select_list(WaitingAlert)
+_NEWEST_ROW: Final = "SELECT max(rowid) FROM alerts"
+_FIRST: Final = f"""
+    SELECT {_COLUMNS} FROM alerts SEMI JOIN (
+        SELECT tenant_id, id, max("offset") AS "offset" FROM alerts WHERE rowid <= $upto GROUP BY ALL
+    ) AS newest USING (tenant_id, id, "offset")
+    WHERE rowid <= $upto AND status IN ({", ".join(f"'{status}'" for status in WAITING)})"""
+_SINCE: Final = f"SELECT rowid, {_COLUMNS} FROM alerts WHERE rowid > ? ORDER BY rowid"
+_ROW: Final = row_builder(WaitingAlert)
+
+
+class WaitingAlertIndex(CommittedRows):
+    """Thread-safe. One for the process."""
+
+    def __init__(self, connection: duckdb.DuckDBPyConnection) -> None:
+        super().__init__(connection)
+        self._lock = Lock()
+        self._read_upto: int | None = None
+        self._of_tenant: dict[str, _TenantAlerts] = {}
+
+    def page(
+        self,
+        principal: Principal,
+        order: AlertOrder,
+        matches: Callable[[WaitingAlert], bool],
+        *,
+        after: tuple[int, str] | None,
+        as_of: int | None,
+        limit: int,
+    ) -> WaitingPage:
+        """The first ``limit`` that match and are within the principal's reach, behind the place ``after``."""
+        with self._lock:
+            newest = self._catch_up()
+            start = newest if as_of is None else as_of
+            alerts, keys = self._tenant(principal), list[_Key]()
+            behind = None if after is None else (-after[0], after[1])
+            for key in alerts.after(order, behind, start):
+                alert = alerts.by_id[key[1]]
+                if principal.reaches(alert.program_id) and matches(alert):
+                    keys.append(key)
+                    if len(keys) > limit:
+                        break
+            page = keys[:limit]
+            number = -page[-1][0] if page else 0
+            return WaitingPage([alerts.by_id[id_] for _, id_ in page], start, len(keys) > limit, number)
+
+    def counts(self, principal: Principal, program_ids: Sequence[str]) -> list[WaitingCount]:
+        """The numbers of waiting alerts of these programs, by program, status, tier and band."""
+        wanted = {program_id for program_id in program_ids if principal.reaches(program_id)}
+        with self._lock:
+            self._catch_up()
+            alerts = self._tenant(principal).by_id.values()
+            numbers = Counter(
+                (each.program_id, each.status, each.sla_tier, each.band_at_alert)
+                for each in alerts
+                if each.program_id in wanted
+            )
+        return [WaitingCount(*words, number) for words, number in numbers.items()]
+
+    def due(self, principal: Principal, program_ids: Sequence[str], *, now: int, within_us: int) -> DueAlerts:
+        """The numbers of alerts of these programs that are overdue at ``now``, or due within ``within_us`` from it."""
+        wanted = {program_id for program_id in program_ids if principal.reaches(program_id)}
+        counts = DueAlerts(Counter(), Counter())
+        with self._lock:
+            self._catch_up()
+            alerts = self._tenant(principal)
+            for _, alert_id in alerts.orders[AlertOrder.DUE_AT]:
+                alert = alerts.by_id[alert_id]
+                if alert.due_at is None or alert.due_at > now + within_us:
+                    break
+                if alert.program_id in wanted:
+                    (counts.overdue if alert.due_at < now else counts.soon)[alert.program_id] += 1
+        return counts
+
+    def _tenant(self, principal: Principal) -> _TenantAlerts:
+        return self._of_tenant.get(principal.tenant_id) or _TenantAlerts()
+
+    def _catch_up(self) -> int:
+        """Take in the rows since the last read; returns the newest rowid."""
+        if self._read_upto is None:
+            newest = self._value(_NEWEST_ROW, [])
+            self._read_upto = -1 if newest is None else newest
+            rows = [(self._read_upto, *values) for values in self._read(_FIRST, {"upto": self._read_upto})]
+        else:
+            rows = self._read(_SINCE, [self._read_upto])
+        for at, *values in rows:
+            alert = _ROW(values)
+            self._of_tenant.setdefault(alert.tenant_id, _TenantAlerts()).take(alert, at)
+            self._read_upto = at
+        return self._read_upto
+
+
+def _keys_of(alert: WaitingAlert) -> _Keys:
+    return {order: (-place(alert), alert.id) for order, place in PLACES.items()}
