@@ -11,11 +11,13 @@ from clearhold.api.actions.schemas import (
     ACTION_REQUEST,
     APPROVAL,
     APPROVED_ACTION,
+    DECLINED_ACTION,
     Action,
     ActionPage,
     ActionRequest,
     ActionsQuery,
     ApprovalRequest,
+    EndingRequest,
     target_fits,
 )
 from clearhold.api.actions.service import ActionService
@@ -69,6 +71,33 @@ _APPROVE: Final = _operation(
     example=APPROVAL,
     answer_example=APPROVED_ACTION,
 )
+_ENDING: Final[dict[str, Any]] = {
+    "answers": {200: Action},
+    "refusals": (
+        ErrorCode.PERSON_REQUIRED,
+        ErrorCode.PERSON_TOKEN_REQUIRED,
+        ErrorCode.OPERATOR_TOKEN_REQUIRED,
+        ErrorCode.ACTION_NOT_FOUND,
+        ErrorCode.ACTION_NOT_WAITING,
+        ErrorCode.NOT_CONFIRMED,
+    ),
+    "body": RequestSchema(EndingRequest),
+    "example": {"note": DECLINED_ACTION["note"]},
+}
+_DECLINE: Final = _operation(
+    id="declineAction",
+    summary="Declines an action that waits for a second person: it is not carried out, for good. Another person than "
+    "its requester declines it, with a note; both are a link of the record. Tokens as for an approval.",
+    **_ENDING | {"refusals": (*_ENDING["refusals"], ErrorCode.OWN_ACTION)},
+    answer_example=DECLINED_ACTION,
+)
+_WITHDRAW: Final = _operation(
+    id="withdrawAction",
+    summary="Withdraws an action that waits for a second person: it is not carried out, for good. Its requester alone "
+    "withdraws it, with a note; both are a link of the record. A request under a person's token is withdrawn under it.",
+    **_ENDING | {"refusals": (*_ENDING["refusals"], ErrorCode.NOT_THE_REQUESTER)},
+    answer_example=DECLINED_ACTION | {"status": "withdrawn", "endedBy": ACTION["requestedBy"]},
+)
 _LIST: Final = list_operation(
     "listActions",
     tag=_TAG,
@@ -90,6 +119,8 @@ AREA: Final = Area(
     routes=(
         write_route("/api/actions", _REQUEST, _TAG, ActionService.request),
         write_route("/api/actions/{action_id:str}/approve", _APPROVE, _TAG, ActionService.approve),
+        write_route("/api/actions/{action_id:str}/decline", _DECLINE, _TAG, ActionService.decline),
+        write_route("/api/actions/{action_id:str}/withdraw", _WITHDRAW, _TAG, ActionService.withdraw),
         answer_route("/api/actions", _LIST, _TAG, ActionService.page),
         answer_route("/api/actions/{action_id:str}", _READ, _TAG, ActionService.read),
     ),

@@ -6,7 +6,7 @@ from uuid import UUID
 
 import msgspec
 
-from clearhold.api.http.fields import FILTER_LIMIT, BankId, CursorText, Moment, PageLimit, PersonName, ProgramIds
+from clearhold.api.http.fields import FILTER_LIMIT, BankId, CursorText, Moment, PageLimit, PersonName, ProgramIds, Prose
 from clearhold.api.http.operation import examples_of
 from clearhold.api.http.validation import Failure
 from clearhold.api.lists.lists import DEFAULT_LIMIT, ListPage, to_answer
@@ -43,6 +43,10 @@ class ApprovalRequest(msgspec.Struct, frozen=True, kw_only=True, rename="camel",
     approver_id: Annotated[
         PersonName | None, about("The approver of record, in place of X-Operator and by its rules.")
     ] = None
+
+
+class EndingRequest(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
+    note: Annotated[Prose, about("Why, in your words; it goes on the record.")]
 
 
 class ActionsQuery(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
@@ -94,10 +98,14 @@ class Action(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
         ),
     ]
     error: Annotated[str | None, about("Why it failed, in a sentence; null unless it did.")]
+    ended_by: Annotated[str | None, about("Who declined or withdrew it; null unless a person did.")]
+    ended_identity: OperatorIdentity | None
+    note: Annotated[str | None, about("Why it was declined or withdrawn, in the words of that person.")]
     executed_at: Annotated[str | None, about("When it was carried out; null until then.")]
     released_alert_ids: Annotated[
         tuple[str, ...], about("The alerts whose hold it ended, each with a disposition that names it.")
     ]
+    seq: Annotated[int, about("The place of its request in the chain of actions, as GET /api/record/proof takes it.")]
     prev_hash: str | None
     hash: str
     created_at: str
@@ -128,6 +136,7 @@ def to_action(stored: StoredAction) -> Action:
         change=None if row.change is None else msgspec.json.decode(row.change),
         released_alert_ids=() if row.released_alert_ids is None else msgspec.json.decode(row.released_alert_ids),
         bank_response=None if row.bank_response is None else msgspec.json.decode(row.bank_response),
+        seq=stored.seq,
         prev_hash=stored.prev_hash,
         hash=stored.hash,
     )
@@ -137,4 +146,10 @@ _EXAMPLES: Final = examples_of(__file__)
 ACTION: Final[dict[str, Any]] = _EXAMPLES["action"]
 ACTION_REQUEST: Final = {name: ACTION[name] for name in ("programId", "alertId", "type", "targetType", "targetId")}
 APPROVAL: Final = {"approverId": "bob"}
+DECLINED_ACTION: Final = ACTION | {
+    "status": "declined",
+    "endedBy": "bob",
+    "endedIdentity": "claimed",
+    "note": "The payee confirmed the invoice by telephone.",
+}
 APPROVED_ACTION: Final[dict[str, Any]] = _EXAMPLES["approved_action"]

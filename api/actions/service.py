@@ -16,7 +16,15 @@ import msgspec
 import structlog
 from anyio import to_thread
 
-from clearhold.api.actions.schemas import Action, ActionPage, ActionRequest, ActionsQuery, ApprovalRequest, to_action
+from clearhold.api.actions.schemas import (
+    Action,
+    ActionPage,
+    ActionRequest,
+    ActionsQuery,
+    ApprovalRequest,
+    EndingRequest,
+    to_action,
+)
 from clearhold.api.area import Resources
 from clearhold.api.http.auth import OPERATORS_ONLY, confirmed_name, folded_name
 from clearhold.api.http.validation import Failure, refusal
@@ -24,10 +32,12 @@ from clearhold.api.lists.lists import ListReader, filter_of, place_by, place_key
 from clearhold.api.log.commands import approver_needed, change_pending, unknown_action, unknown_alert
 from clearhold.features.core.entries.actions import (
     CHANGES_OF_OURS,
+    ActionAnswer,
     ActionEntry,
     ActionStatus,
     ActionType,
     ApprovalEntry,
+    same_person,
 )
 from clearhold.features.core.entries.commands import EntryResult, OperatorKind
 from clearhold.features.core.errors import ErrorCode, FieldCode, ForbiddenError, UnavailableError
@@ -51,6 +61,9 @@ CLAIMED_APPROVAL: Final = (
 CLAIMED_REQUEST: Final = (
     "The requester is a claim, and persons of this tenant have operator tokens: have one of them request it, and "
     "another approve."
+)
+CLAIMED_ENDING: Final = (
+    "A name in X-Operator is a claim. To end this action needs an operator token that was issued to a person."
 )
 MOST_WAITING: Final = 1_000
 _WAITING: Final = (ActionStatus.REQUESTED, ActionStatus.APPROVED)
@@ -151,6 +164,53 @@ class ActionService:
         if result.result == EntryResult.MADE:
             return await self._concluded(principal, row.id)
         return self._marked([await self._find(principal, row.id)])[0]
+
+    async def decline(
+        self, principal: Principal, action_id: str, request: EndingRequest, effect_id: str | None
+    ) -> Action:
+        """The declined action; the refusal of one that no longer waits, or of its requester."""
+        return await self._end(principal, action_id, ActionAnswer.DECLINE, request.note, effect_id)
+
+    async def withdraw(
+        self, principal: Principal, action_id: str, request: EndingRequest, effect_id: str | None
+    ) -> Action:
+        """The withdrawn action; the refusal of one that no longer waits, or of another person."""
+        return await self._end(principal, action_id, ActionAnswer.WITHDRAW, request.note, effect_id)
+
+    async def _end(
+        self, principal: Principal, action_id: str, answer: ActionAnswer, note: str, effect_id: str | None
+    ) -> Action:
+        row = (await self._find(principal, action_id)).row
+        is_requester = same_person(principal.operator, row.requested_by)
+        if is_key_operator(principal.operator) and not (answer is ActionAnswer.WITHDRAW and is_requester):
+            raise approver_needed()
+        self._check_may_end(principal, row)
+        ending = partial(
+            ApprovalEntry,
+            action_id=row.id,
+            approver=principal.operator,
+            operator=principal.operator,
+            principal_id=principal.id,
+            identity=principal.identity,
+            answer=answer,
+            note=note,
+        )
+        await self._commands.submit(principal, EntryKind.APPROVAL, row.program_id, ending, effect_id=effect_id)
+        log.info("action_ended", action_id=row.id, type=row.type, answer=answer.value, operator=principal.operator)
+        return await self.read(principal, row.id)
+
+    def _check_may_end(self, principal: Principal, row: ActionRow) -> None:
+        """Changes of ours as for approvals; a claim may not end a request that a person's own token made, nor any in a
+        tenant of which two persons have tokens.
+        """
+        if ActionType(row.type) in CHANGES_OF_OURS and principal.kind is not PrincipalKind.OPERATOR:
+            raise ForbiddenError(OPERATORS_ONLY, ErrorCode.OPERATOR_TOKEN_REQUIRED)
+        is_claim = principal.identity is OperatorIdentity.CLAIMED
+        needs_token = row.requested_identity == OperatorIdentity.PERSON or self._tenancy.has_two_persons(
+            principal.tenant_id, at=self._clock.now()
+        )
+        if row.status == ActionStatus.REQUESTED and is_claim and needs_token:
+            raise ForbiddenError(CLAIMED_ENDING, ErrorCode.PERSON_TOKEN_REQUIRED)
 
     async def read(self, principal: Principal, action_id: str) -> Action:
         return self._marked([await self._find(principal, action_id)])[0]

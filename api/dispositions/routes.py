@@ -73,6 +73,7 @@ class Disposition(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     confidence: Annotated[float | None, about("The draft's confidence, 0 to 1; null for a person's own decision.")]
     policy_version: str
     overturns_draft: bool | None
+    seq: Annotated[int, about("Its place in the chain of dispositions, as GET /api/record/proof takes it.")]
     prev_hash: str | None
     hash: str
     created_at: str
@@ -93,7 +94,8 @@ class DispositionPage(ListPage[Disposition], frozen=True, kw_only=True, rename="
 
 def to_disposition(stored: StoredDisposition) -> Disposition:
     warnings = msgspec.json.decode(stored.row.warnings or "[]", type=tuple[DecisionWarning, ...])
-    return to_answer(stored.row, Disposition, prev_hash=stored.prev_hash, hash=stored.hash, warnings=warnings)
+    link = {"seq": stored.seq, "prev_hash": stored.prev_hash, "hash": stored.hash}
+    return to_answer(stored.row, Disposition, warnings=warnings, **link)
 
 
 class DispositionService:

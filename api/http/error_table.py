@@ -249,8 +249,20 @@ ERRORS: Final[Mapping[ErrorCode, ErrorEntry]] = {
     ErrorCode.ALREADY_APPEALED: _conflict("The alert was appealed before.", "Decide the alert that the appeal opened."),
     ErrorCode.CHANGE_PENDING: _conflict(
         "A change of the same kind waits for its approver.",
-        "`GET /api/actions?status=requested` lists it. Another person approves it; if its requester does, "
-        "it is refused for good.",
+        "`GET /api/actions?status=requested` lists it. Another person approves or declines it, or its requester "
+        "withdraws it.",
+    ),
+    ErrorCode.ACTION_NOT_WAITING: _conflict(
+        "The action no longer waits for a second person, so it can be neither declined nor withdrawn.",
+        "`GET /api/actions/{actionId}` shows its outcome.",
+    ),
+    ErrorCode.OWN_ACTION: _conflict(
+        "The requester of an action may not decline it.",
+        "Withdraw it with `POST /api/actions/{actionId}/withdraw`, or have another person decline it.",
+    ),
+    ErrorCode.NOT_THE_REQUESTER: _conflict(
+        "Only the requester of an action may withdraw it.",
+        "Decline it with `POST /api/actions/{actionId}/decline`.",
     ),
     ErrorCode.AUTONOMY_UNCHANGED: _conflict(
         "The program already has this tier, and no detector that was withdrawn from it has become eligible again.",

@@ -168,6 +168,19 @@ _REFUSALS: Final[Mapping[EntryResult, Callable[[], RiskError]]] = {
         fields=[FieldError(path="narrative", code=FieldCode.TOO_SHORT)],
     ),
     EntryResult.PENDING: change_pending,
+    EntryResult.NOT_REQUESTED: partial(
+        ConflictError, "This action no longer waits for a second person.", ErrorCode.ACTION_NOT_WAITING
+    ),
+    EntryResult.OWN_REQUEST: partial(
+        ConflictError,
+        "The requester of an action may not decline it. Withdraw it, or have another person decline it.",
+        ErrorCode.OWN_ACTION,
+    ),
+    EntryResult.NOT_REQUESTER: partial(
+        ConflictError,
+        "Only the requester of an action may withdraw it. Another person may decline it.",
+        ErrorCode.NOT_THE_REQUESTER,
+    ),
     EntryResult.UNCHANGED: partial(
         ConflictError, "The program has this tier, and no withdrawn detector is eligible.", ErrorCode.AUTONOMY_UNCHANGED
     ),

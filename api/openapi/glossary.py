@@ -102,6 +102,7 @@ PROPERTIES: Final[Mapping[str, str]] = {
     "identity": _IDENTITY,
     "requestedIdentity": f"Of requestedBy: {_IDENTITY}",
     "approvedIdentity": f"Of approvedBy: {_IDENTITY}",
+    "endedIdentity": f"Of endedBy: {_IDENTITY}",
     "overturnsDraft": "Whether it differs from the draft's recommendation; null without a draft.",
     "prevHash": "Hash of the link before; null for the first.",
     "hash": "sha256 over prevHash and the canonical body, in hex.",

@@ -35,7 +35,7 @@ CHECKPOINT: Final = (
 )
 
 _BODY: Final = canonical(
-    {name: value for name, value in DISPOSITION.items() if name not in {"prevHash", "hash"}}
+    {name: value for name, value in DISPOSITION.items() if name not in {"seq", "prevHash", "hash"}}
     | dict.fromkeys(("alertSha256", "policySha256"), "60303ae22b998861bce3b28f33eec1be758a213c86c93c076dbe9f558c11c752")
 )
 RECORD_LINE: Final = record_line(

@@ -5,7 +5,7 @@ from typing import Any
 import msgspec
 
 from clearhold.features.core.canonical import Chain, canonical, derived_id, digest_of
-from clearhold.features.core.entries.actions import PLATFORM, ActionStatus
+from clearhold.features.core.entries.actions import ENDED, PLATFORM, ActionStatus
 from clearhold.features.core.instants import format_instant
 from clearhold.features.core.log_entry import ChainFactRow, EntryPosition, copied
 from clearhold.features.core.principal import OperatorIdentity
@@ -31,6 +31,7 @@ class Transition(msgspec.Struct, frozen=True, kw_only=True):
     error: str | None = None
     released_alert_ids: tuple[str, ...] = ()
     body_sha256: str | None = None
+    note: str | None = None
 
 
 class ActionLinkBody(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
@@ -38,7 +39,8 @@ class ActionLinkBody(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
     ``disposition_id`` is the newest decision on the action's alert, which the action may follow from.
     ``released_alert_ids`` are the alerts whose hold the transition ended. ``body_sha256`` is the digest of the version
-    that it brought into force, such as all rules after the activation of one.
+    that it brought into force, such as all rules after the activation of one. ``note`` is that of a person who declined
+    or withdrew the action; other links have none.
     """
 
     id: str
@@ -63,11 +65,13 @@ class ActionLinkBody(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     policy_sha256: str
     released_alert_ids: tuple[str, ...]
     body_sha256: str | None
+    note: str | msgspec.UnsetType = msgspec.UNSET
 
 
 def action_row(program: ProgramState, action: ActionState, position: EntryPosition, step: Transition) -> ActionRow:
     """The action after this entry, whose last step is given."""
     response, released = step.bank_response, step.released_alert_ids
+    is_ended = step.status in ENDED
     return copied(
         ActionRow,
         action,
@@ -80,6 +84,9 @@ def action_row(program: ProgramState, action: ActionState, position: EntryPositi
         executed_at=step.at if step.status is ActionStatus.EXECUTED else None,
         updated_at=position.appended_at,
         released_alert_ids=canonical(released).decode() if released else None,
+        ended_by=step.actor if is_ended else None,
+        ended_identity=step.identity if is_ended else None,
+        note=step.note,
     )
 
 
@@ -108,6 +115,7 @@ def link_of_transition(
         disposition_id=None if alert is None else alert.newest_disposition_id,
         alert_sha256=action.alert_sha256,
         policy_sha256=policy_in_force(program, position.appended_at).sha256,
+        note=msgspec.UNSET if step.note is None else step.note,
     )
     return ChainFactRow(
         tenant_id=program.tenant_id,

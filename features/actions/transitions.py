@@ -2,6 +2,7 @@
 
 request   one approver: requested and approved at once; two: requested. An objection leaves a result only
 approval  by another person: approved, and a change of a program or tenant is made at once; by the requester: refused
+          declined by another person, or withdrawn by the requester, with a note: final, and nothing is carried out
 outcome   approved becomes executed or failed; an executed clear_hold releases the held alerts on its transfer
 decision  on an alert: signed at once, or requested as an action that waits for a second person
 Errors    none: a refusal is a word of ``EntryResult`` in the entry's result
@@ -18,6 +19,7 @@ from clearhold.features.alerts.rows import result_row
 from clearhold.features.core.entries.actions import (
     ALWAYS_TWO_APPROVERS,
     ONE_IS_ENOUGH,
+    ActionAnswer,
     ActionEntry,
     ActionStatus,
     ActionType,
@@ -76,7 +78,13 @@ def request(program: ProgramState, entry: ActionEntry, position: EntryPosition, 
 
 
 def approve(program: ProgramState, entry: ApprovalEntry, position: EntryPosition, emit: Emit) -> None:
-    """Approve, or refuse the requester's own approval. An action that waits for no approval does not change."""
+    """Approve, or refuse the requester's own approval. An action that waits for no approval does not change.
+
+    An entry with another answer ends the action.
+    """
+    if entry.answer is not ActionAnswer.APPROVE:
+        _end(program, entry, position, emit)
+        return
     action = program.actions.get(entry.action_id)
     if action is None or action.status is not ActionStatus.REQUESTED:
         result = EntryResult.NOT_WAITING if program.actions.is_known(entry.action_id) else EntryResult.UNKNOWN
@@ -102,6 +110,38 @@ def approve(program: ProgramState, entry: ApprovalEntry, position: EntryPosition
     program.actions.put(action)
     emit(action_row(program, action, position, step))
     emit(result_row(program, position, EntryResult.MADE, ResultKind.APPROVAL, entry.id))
+
+
+def _end(program: ProgramState, entry: ApprovalEntry, position: EntryPosition, emit: Emit) -> None:
+    """Decline or withdraw a waiting action, or say why not."""
+    action = program.actions.get(entry.action_id)
+    result = _objection_to_end(program, action, entry)
+    if action is not None and result is EntryResult.MADE:
+        at = max(action.created_at, min(entry.at, position.appended_at))
+        is_declined = entry.answer is ActionAnswer.DECLINE
+        action.status = ActionStatus.DECLINED if is_declined else ActionStatus.WITHDRAWN
+        step = Transition(
+            status=action.status,
+            actor=entry.approver,
+            sent_by=entry.operator,
+            principal_id=entry.principal_id,
+            identity=entry.identity,
+            at=at,
+            note=entry.note,
+        )
+        emit(link_of_transition(program, action, step, position))
+        program.actions.put(action)
+        emit(action_row(program, action, position, step))
+    emit(result_row(program, position, result, ResultKind.APPROVAL, entry.id))
+
+
+def _objection_to_end(program: ProgramState, action: ActionState | None, entry: ApprovalEntry) -> EntryResult:
+    if action is None or action.status is not ActionStatus.REQUESTED:
+        return EntryResult.NOT_REQUESTED if program.actions.is_known(entry.action_id) else EntryResult.UNKNOWN
+    is_own = same_person(entry.approver, action.requested_by)
+    if entry.answer is ActionAnswer.DECLINE:
+        return EntryResult.OWN_REQUEST if is_own else EntryResult.MADE
+    return EntryResult.MADE if is_own else EntryResult.NOT_REQUESTER
 
 
 def conclude(program: ProgramState, entry: OutcomeEntry, position: EntryPosition, emit: Emit) -> None:

@@ -11,6 +11,8 @@ Source  E. B. Wilson (1927) for intervals; the stability index is that of clearh
 from typing import Final, NamedTuple
 
 from clearhold.features.core.scorecards import LAST_TEN, SCORE_CLASSES, UNSCORED_CLASS
+from clearhold.store.analysts.alert_questions import detector_outcomes, time_to_decision
+from clearhold.store.analysts.drift import weekly_drift
 from clearhold.store.duck.database import LABEL_ORDER
 from clearhold.store.duck.scorings.labelled import score_class_sql, share_sql
 
@@ -169,44 +171,11 @@ QUESTIONS: Final[tuple[ReadyQuestion, ...]] = (
         "weekly_drift",
         _WITHIN,
         "How do scores change from week to week? Shares of n by band, of degraded ones, the median of observations "
-        "behind a score, and the stability index (psi) against the week before: look from 0.10, act from 0.25. A rise "
-        "of unscored is a data problem before it is a finding. Weeks begin on Monday.",
-        f"""
-    WITH scored AS MATERIALIZED (
-        SELECT date_trunc('week', taken_at)::DATE AS week, {score_class_sql("score")} AS class, band,
-            degraded, n AS observations
-        FROM scorings({_PASSED})
-    ), classes AS (
-        SELECT week, class, band, count(*) AS n, count(*) FILTER (degraded) AS degraded FROM scored GROUP BY ALL
-    ), weeks AS (
-        SELECT week, sum(n)::BIGINT AS n, sum(n) FILTER (band = 'clear') AS clear,
-            sum(n) FILTER (band = 'review') AS review, sum(n) FILTER (band = 'hold') AS hold,
-            sum(n) FILTER (band = 'unscored') AS unscored, sum(degraded) AS degraded
-        FROM classes GROUP BY week
-    ), medians AS (
-        SELECT week, quantile_disc(observations, 0.5) AS median_n FROM scored GROUP BY week
-    ), pairs AS (
-        SELECT week, range AS class, week - 7 AS former
-        FROM weeks, range({SCORE_CLASSES})
-    ), counts AS (
-        SELECT pairs.week, pairs.class,
-            coalesce(sum(classes.n) FILTER (classes.week = pairs.week), 0) AS n_after,
-            coalesce(sum(classes.n) FILTER (classes.week = pairs.former), 0) AS n_before
-        FROM pairs LEFT JOIN classes ON classes.class = pairs.class AND classes.week IN (pairs.week, pairs.former)
-        GROUP BY ALL
-    ), shares AS (
-        SELECT week, sum(n_before) OVER whole AS before,
-            {share_sql("n_before", "sum(n_before) OVER whole")} AS share_before,
-            {share_sql("n_after", "sum(n_after) OVER whole")} AS share_after
-        FROM counts WINDOW whole AS (PARTITION BY week)
-    ), indexes AS (
-        SELECT week, if(any_value(before) > 0, sum((share_after - share_before) * ln(share_after / share_before)), NULL)
-            AS psi FROM shares GROUP BY week
-    )
-    SELECT week, n, coalesce(clear, 0) / n AS clear_share, coalesce(review, 0) / n AS review_share,
-        coalesce(hold, 0) / n AS hold_share, coalesce(unscored, 0) / n AS unscored_share,
-        degraded / n AS degraded_share, median_n, psi
-    FROM weeks JOIN medians USING (week) JOIN indexes USING (week) ORDER BY week""",
+        "behind a score, and the stability index (psi) against the n_before of the week before. Two weeks without a "
+        "change stay under psi_by_chance in 95 of 100 cases. verdict is few under 200 transfers in either week, else "
+        "look from 0.10 and act from 0.25, where psi is over chance too, else steady. A rise of unscored is a data "
+        "problem before it is a finding. Weeks begin on Monday.",
+        weekly_drift(_PASSED),
     ),
     ReadyQuestion(
         "weekly_reasons",
@@ -286,6 +255,21 @@ QUESTIONS: Final[tuple[ReadyQuestion, ...]] = (
         wilson_low(count(*) FILTER (NOT is_open AND NOT is_late), due_n) AS low,
         wilson_high(count(*) FILTER (NOT is_open AND NOT is_late), due_n) AS high
     FROM aged GROUP BY sla_tier ORDER BY sla_tier""",
+    ),
+    ReadyQuestion(
+        "detector_outcomes",
+        _WITHIN,
+        "What came out of each detector's alerts? alerts by opening within since and until; decided by a person, and "
+        "the hours from opening to that decision; of the n alerts with a labelled transfer the bad and ok ones, and "
+        "the bad share with its 95 % interval. An alert is bad when any of its transfers is.",
+        detector_outcomes(_between("opened_at"), _OF_PROGRAM),
+    ),
+    ReadyQuestion(
+        "time_to_decision",
+        _WITHIN,
+        "How long until a person decides? Hours from opening to the first decision of a person, over decided alerts, "
+        "by severity and tier; waiting ones have none yet. in_time_share is of the due_n decided ones with a due time.",
+        time_to_decision(_between("opened_at"), _OF_PROGRAM),
     ),
     ReadyQuestion(
         "funnel",

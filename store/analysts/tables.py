@@ -155,7 +155,7 @@ _FREE_TEXTS: Final = {
     "agents": ("name",),
     "dispositions": ("narrative", "decided_by"),
     "labels": ("reason", "recorded_by"),
-    "actions": ("requested_by", "approved_by", "error"),
+    "actions": ("requested_by", "approved_by", "ended_by", "note", "error"),
     "accounts": ("owner_told_by",),
 }
 WRITTEN_FREELY: Final = frozenset((table, column) for table, columns in _FREE_TEXTS.items() for column in columns)

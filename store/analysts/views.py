@@ -18,6 +18,8 @@ from typing import Final, NamedTuple
 import duckdb
 
 from clearhold.features.core.measured import Z_95
+from clearhold.store.analysts.alert_questions import COMMENTS as OF_ALERTS
+from clearhold.store.analysts.alert_questions import VIEWS as ALERT_VIEWS
 from clearhold.store.analysts.control_rows import control_tables
 from clearhold.store.analysts.meanings import FEATURE_MEANINGS, MEANINGS, meaning_of
 from clearhold.store.analysts.parts import FILE, FOLDER, quoted
@@ -125,6 +127,7 @@ _COMMENTS: Final = {
     "kri_snapshots": "Key risk indicators of programs, all of one instant in a row.",
     "kri_values": "Key risk indicators of programs, one a row.",
     "metrics_days": "Totals of programs by day, as known at the beginning of the next day.",
+    **OF_ALERTS,
 }
 
 
@@ -169,6 +172,7 @@ def _taken_apart() -> list[tuple[str, str]]:
         ("preflight_reasons", _REASONS.format(reason=REASONS, columns=of_preflight, table="preflights")),
         ("kri_values", _KRI_VALUES),
         ("limits", _LIMITS),
+        *ALERT_VIEWS,
     ]
 
 

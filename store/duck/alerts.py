@@ -147,13 +147,15 @@ MOST_OF_ONE_ALERT: Final = 1_000
 Row = TypeVar("Row", ActionRow, DispositionRow)
 
 _LINKS: Final = f"""
-    SELECT id, prev_hash, hash FROM record_chain WHERE tenant_id = ? AND chain = ? AND {{within}} AND id IN {TEXTS}"""
+    SELECT id, seq, prev_hash, hash FROM record_chain
+    WHERE tenant_id = ? AND chain = ? AND {{within}} AND id IN {TEXTS}"""
 
 
 class LinkedRow(msgspec.Struct, Generic[Row], frozen=True, kw_only=True):
     """A row and its link in the tenant's chain; of an action, the link of its request."""
 
     row: Row
+    seq: int
     prev_hash: str | None
     hash: str
 
@@ -166,7 +168,11 @@ class _LinkedRows(CommittedRows):
     ) -> list[LinkedRow[Row]]:
         values = [principal.tenant_id, chain, min(bounds), max(bounds), listed([row.id for row in rows])]
         links = {link[0]: link[1:] for link in self._read(_LINKS.format(within=within), values)}
-        return [LinkedRow(row=row, prev_hash=links[row.id][0], hash=links[row.id][1]) for row in rows]
+        return [
+            LinkedRow(row=row, seq=seq, prev_hash=prev_hash, hash=hash_)
+            for row in rows
+            for seq, prev_hash, hash_ in (links[row.id],)
+        ]
 
 
 class DispositionFilter(RowFilter, frozen=True, kw_only=True):

@@ -76,6 +76,9 @@ _SAME_ACTION: Final = _same_texts(
         "a.released_alert_ids IS NOT DISTINCT FROM nullif(json_extract(s.body, '$.releasedAlertIds')::VARCHAR, '[]')"
     ),
     "approved_identity": "a.approved_identity IS NOT DISTINCT FROM s.approved_identity",
+    "ended_by": "a.ended_by IS NOT DISTINCT FROM s.ended_by",
+    "ended_identity": "a.ended_identity IS NOT DISTINCT FROM s.ended_identity",
+    "note": "a.note IS NOT DISTINCT FROM json_extract_string(s.body, '$.note')",
     "error": "a.error IS NOT DISTINCT FROM json_extract_string(s.body, '$.error')",
     "bank_response": "sha256(a.bank_response) IS NOT DISTINCT FROM json_extract_string(s.body, '$.bankResponseSha256')",
     "executed_at": "epoch_ms(a.executed_at) IS NOT DISTINCT FROM epoch_ms(CAST(s.executed_at AS TIMESTAMP))",
@@ -160,6 +163,7 @@ _QUOTED: Final = f"""
     LEFT JOIN owners o ON o.program_id = t.program_id AND o.id = t.account_id
     WHERE len(columns) > 0 GROUP BY ALL ORDER BY ALL
 """
+_ENDED: Final = "('declined', 'withdrawn')"
 # An action that is approved without a link of it needed no approval; an approved internal change is executed at once.
 _ACTIONS: Final = f"""
     WITH links AS (
@@ -170,6 +174,8 @@ _ACTIONS: Final = f"""
         SELECT action_id, arg_max(transition, seq) AS last, arg_max(body, seq) AS body,
             max(json_extract_string(body, '$.actor')) FILTER (transition = 'approved') AS approved_by,
             max(json_extract_string(body, '$.identity')) FILTER (transition = 'approved') AS approved_identity,
+            max(json_extract_string(body, '$.actor')) FILTER (transition IN {_ENDED}) AS ended_by,
+            max(json_extract_string(body, '$.identity')) FILTER (transition IN {_ENDED}) AS ended_identity,
             max(json_extract_string(body, '$.createdAt')) FILTER (transition = 'executed') AS executed_at
         FROM links GROUP BY action_id
     )

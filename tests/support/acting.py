@@ -9,6 +9,7 @@ from tests.support.running_app import RunningApp, content_of_201
 
 CANCEL: Final = {"type": "cancel_transfer", "targetType": "transfer", "targetId": "acht_1"}
 FREEZE: Final = {"type": "freeze_account", "targetType": "account", "targetId": "bacc_1"}
+ENDING: Final = {"note": "The payee confirmed the invoice by telephone."}
 EXECUTED_AT_ONCE: Final = {
     "clear_hold": ("transfer", "acht_held", "/transfers/ach/acht_held/clear"),
     "cancel_transfer": ("transfer", "acht_1", "/transfers/ach/acht_1/cancel"),
@@ -66,6 +67,22 @@ class Acting:
         assert answer.status_code == 200, answer.text
         action: dict[str, Any] = answer.json()
         return action
+
+    def end(
+        self,
+        action_id: str,
+        how: str,
+        by: str = "bob",
+        *,
+        json: Any = ENDING,
+        key: str | None = None,
+        headers: dict[str, str] | None = None,
+    ) -> httpx.Response:
+        """Decline or withdraw an action; ``key`` is an Idempotency-Key."""
+        headers = self.api.operator(self.tenant, by) if headers is None else headers
+        if key is not None:
+            headers = headers | {"Idempotency-Key": key}
+        return self.api.client.post(f"/api/actions/{action_id}/{how}", json=json, headers=headers)
 
     def read(self, action_id: str) -> dict[str, Any]:
         answer = self.api.client.get(f"/api/actions/{action_id}", headers=self.api.operator(self.tenant))

@@ -196,9 +196,9 @@ class World:
         """Deliver one transfer as the bank would."""
         assert self.api.deliver(program, outgoing(transfer_id, **over)).status_code == 200
 
-    def operator_of(self, program: dict[str, Any]) -> Headers:
+    def operator_of(self, program: dict[str, Any], name: str = "ann") -> Headers:
         tenant = self.tenant if program["tenantId"] == self.tenant["id"] else self.other
-        return bearer(tenant["operatorToken"], "ann")
+        return bearer(tenant["operatorToken"], name)
 
     def alert_on(self, program: dict[str, Any], transfer_id: str) -> str:
         """The id of the alert that waits for a person on an alerting transfer."""
@@ -236,11 +236,11 @@ class World:
         self.decided(program, alert_id)
         return alert_id
 
-    def action_on(self, program: dict[str, Any], alert_id: str | None = None) -> str:
+    def action_on(self, program: dict[str, Any], alert_id: str | None = None, *, by: str = "ann") -> str:
         """A fresh action that waits for a second person; its id."""
         target = {"targetType": "account", "targetId": "bacc_1"}
         body = {"programId": program["id"], "type": "freeze_account", "alertId": alert_id} | target
-        answer = self.send("POST", "/api/actions", self.operator_of(program), json=body)
+        answer = self.send("POST", "/api/actions", self.operator_of(program, by), json=body)
         action_id: str = content_of_201(answer)["id"]
         return action_id
 

@@ -83,6 +83,10 @@ def approval(_: World, __: Ids) -> dict[str, Any]:
     return {"approverId": "bob"}
 
 
+def ending(_: World, __: Ids) -> dict[str, Any]:
+    return {"note": "Not needed any more."}
+
+
 def label(_: World, ids: Ids) -> dict[str, Any]:
     return {"transferId": ids["transfer"], "label": "bad", "reason": "It came back."}
 

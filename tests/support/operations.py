@@ -27,7 +27,8 @@ def ids_for(world: World, operation: Operation) -> Ids:
     if "waiting alert" in operation.fills:
         fresh["waiting alert"] = world.waiting_alert(world.payroll)
     if "waiting action" in operation.fills:
-        fresh["waiting action"] = world.action_on(world.payroll)
+        by = "bob" if operation.path.endswith("/decline") else "ann"  # ann calls, and may not decline her own
+        fresh["waiting action"] = world.action_on(world.payroll, by=by)
     if "wide program" in operation.fills:
         fresh["wide program"] = world.api.create_program(world.tenant, slug=world.fresh())["id"]
     if "new policy" in operation.fills:
@@ -266,12 +267,30 @@ OPERATIONS: Final = (
     ),
     Operation(
         method="POST",
+        path="/api/actions/{}/decline",
+        access=Access.BEARER,
+        scope="actions",
+        fills=("waiting action",),
+        body=bodies.ending,
+        needs_person=True,
+    ),
+    Operation(
+        method="POST",
         path="/api/actions/{}/approve",
         access=Access.BEARER,
         scope="actions",
         fills=("waiting action",),
         body=bodies.approval,
         body_optional=True,
+        needs_person=True,
+    ),
+    Operation(
+        method="POST",
+        path="/api/actions/{}/withdraw",
+        access=Access.BEARER,
+        scope="actions",
+        fills=("waiting action",),
+        body=bodies.ending,
         needs_person=True,
     ),
     *_listed("/api/actions", "actions"),

@@ -2,7 +2,7 @@
 make to caps and to autonomy.
 
 The flow alone decides the effect of an entry, from the state of the action at that time. ``requested`` waits for a
-second person; ``approved`` may be carried out; the other three are final.
+second person; ``approved`` may be carried out; the others are final.
 
 Autonomy is how far the platform may close a program's alerts alone: ``supervised`` closes nothing alone, ``standard``
 is the policy unchanged, ``trusted`` adds the granted detectors.
@@ -47,6 +47,8 @@ class ActionStatus(StrEnum):
     EXECUTED = "executed"
     FAILED = "failed"
     REFUSED = "refused"
+    DECLINED = "declined"
+    WITHDRAWN = "withdrawn"
 
 
 CHANGES_OF_OURS: Final = frozenset(
@@ -65,7 +67,9 @@ ALWAYS_TWO_APPROVERS: Final = CHANGES_OF_OURS | {
     ActionType.REQUEST_TO_PROGRAM,
     ActionType.SUSPEND_CARD_ACCOUNT,
 }
-FINAL: Final = frozenset({ActionStatus.EXECUTED, ActionStatus.FAILED, ActionStatus.REFUSED})
+ENDED: Final = frozenset({ActionStatus.DECLINED, ActionStatus.WITHDRAWN})
+"""Ended by a person, with a note, before anything was carried out."""
+FINAL: Final = ENDED | {ActionStatus.EXECUTED, ActionStatus.FAILED, ActionStatus.REFUSED}
 
 
 PLATFORM: Final = "policy:platform"
@@ -100,8 +104,22 @@ class DecisionChange(msgspec.Struct, frozen=True, kw_only=True):
     narrative: str
 
 
-class ApprovalEntry(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """The approval by a second person. ``approver`` is on the record, and ``operator`` sent it."""
+class ActionAnswer(StrEnum):
+    """The answer of a person to an action that waits: another person approves or declines it, its requester withdraws
+    it.
+    """
+
+    APPROVE = "approve"
+    DECLINE = "decline"
+    WITHDRAW = "withdraw"
+
+
+class ApprovalEntry(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+    """The answer to a waiting action: the approval by a second person, unless ``answer`` says another.
+
+    ``approver`` is the person on the record, and ``operator`` sent it. ``note`` says why an action is declined or
+    withdrawn.
+    """
 
     id: str
     action_id: str
@@ -110,6 +128,8 @@ class ApprovalEntry(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     principal_id: str
     at: int
     identity: OperatorIdentity | None = None
+    answer: ActionAnswer = ActionAnswer.APPROVE
+    note: str | None = None
 
 
 class OutcomeEntry(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):

@@ -109,6 +109,9 @@ class EntryResult(StrEnum):
     APPEALED = "appealed"  # it was appealed already; the appeal's alert may be decided and appealed
     NOT_FINAL = "not_final"  # an appeal needs a decision to appeal against
     NOT_WAITING = "not_waiting"  # the action no longer waits for this; it does not change
+    NOT_REQUESTED = "not_requested"  # the action is decided, so that it can be neither declined nor withdrawn
+    OWN_REQUEST = "own_request"  # another person declines an action; its requester withdraws it
+    NOT_REQUESTER = "not_requester"  # its requester withdraws an action; another person declines it
     PENDING = "pending"  # the same change waits for its approver
     UNCHANGED = "unchanged"  # the requested version is in force already
     SAME_CAP = "same_cap"  # the cap requested is the one in force

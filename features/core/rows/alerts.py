@@ -125,7 +125,8 @@ class ActionRow(ObjectRow, frozen=True):
     """One version of an action; the one with the highest offset is the newest. Its hashes are in the record's chain.
 
     ``program_id`` is the tenant's id for an action on the whole tenant. ``change`` and ``bank_response`` are JSON.
-    ``released_alert_ids`` is a JSON list of the alerts whose hold it ended, None without.
+    ``released_alert_ids`` is a JSON list of the alerts whose hold it ended, None without. ``ended_by`` declined or
+    withdrew it, with the note.
     """
 
     alert_id: str | None
@@ -144,6 +145,9 @@ class ActionRow(ObjectRow, frozen=True):
     released_alert_ids: str | None
     requested_identity: str | None = None  # of an OperatorIdentity
     approved_identity: str | None = None  # as above
+    ended_by: str | None = None
+    ended_identity: str | None = None  # as above
+    note: str | None = None
 
 
 class BackfillRow(ObjectRow, frozen=True):
