@@ -6,7 +6,7 @@ data directory ─▶ socket ─▶ ┼▶ DuckDB ─┼▶ lake ─▶ registry
 """
 
 import signal
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing
 from importlib.metadata import version
 from pathlib import Path
@@ -19,7 +19,7 @@ from prometheus_client.registry import Collector
 
 from clearhold.api.area import Resources, Stores
 from clearhold.api.areas import ROUTES, http_app, services_of, wired_gate
-from clearhold.api.background import BackgroundFlows, agent_importer, in_background, supervised_work
+from clearhold.api.background import BackgroundFlows, agent_importer, in_background, live_feed, supervised_work
 from clearhold.api.http.limits import Connections, raise_file_limit
 from clearhold.api.http.server import address_of, listening_socket, serve_until_signalled
 from clearhold.api.log.commands import PendingEntries
@@ -43,6 +43,7 @@ from clearhold.flows.backtests import BacktestRunner
 from clearhold.flows.bank_work import BankWork, Webhooks
 from clearhold.flows.engine import Engine
 from clearhold.flows.lake.copying import LakeCollector, opened_lake
+from clearhold.flows.live.feed import FeedCollector
 from clearhold.flows.running.supervision import Supervision
 from clearhold.flows.scorer.scorers import ScorerCollector
 from clearhold.store.data_dir import DataDir
@@ -65,10 +66,7 @@ log = structlog.get_logger()
 
 
 def serve(settings: Settings, *, on_ready: Callable[[str], None]) -> None:
-    """Run the service until SIGTERM or SIGINT; ``on_ready`` gets the address, once.
-
-    Raises StartupError when it cannot be started.
-    """
+    """Run until SIGTERM or SIGINT; ``on_ready`` gets the address, once. StartupError if the service cannot start."""
     _start_process()
     connections = Connections(raise_file_limit())
     with ExitStack() as opened:
@@ -82,9 +80,11 @@ def serve(settings: Settings, *, on_ready: Callable[[str], None]) -> None:
         database = joined_database(data_dir, begun, scoring.segments, opened, accept_loss=settings.accept_loss)
         stores = open_stores(data_dir, begun.target, database, base_url, scoring, opened)
         bank_work, webhooks = _bank_work(stores, settings), _webhooks(stores, allow_local=settings.allow_local)
-        engine, lake = _started_engine(scoring, stores, data_dir, begun.target, opened, bank_work, webhooks, settings)
+        feed, importer = live_feed(stores), agent_importer(stores, settings.scan_index_url)
+        follow = (bank_work.offer, webhooks.dispatcher.rows.on_commit, feed.on_commit)
+        engine, lake = _started_engine(scoring, stores, data_dir, begun.target, opened, follow, webhooks, settings)
         backfills = _backfills(stores, data_dir, begun.target, opened)
-        flows = BackgroundFlows(engine, backfills, bank_work, webhooks, agent_importer(stores, settings.scan_index_url))
+        flows = BackgroundFlows(engine, backfills, bank_work, webhooks, importer, feed)
         supervision = supervised_work(stores, flows)
         resources = _resources(stores, flows, supervision, issuer)
         admin_token = settings.admin_token or data_dir.admin_token(lambda: new_token(ADMIN_TOKEN_PREFIX))
@@ -104,7 +104,7 @@ def serve(settings: Settings, *, on_ready: Callable[[str], None]) -> None:
                     connections,
                     is_ready=_ready_check(stores, engine, resources),
                     on_ready=lambda: on_ready(address),
-                    on_stop=(backfills.cancel, bank_work.executor.leave, flows.importer.cancel),
+                    on_stop=(backfills.cancel, bank_work.executor.leave, importer.cancel, feed.stop),
                 )
 
         uvloop.run(main())
@@ -153,19 +153,21 @@ def _started_engine(
     data_dir: DataDir,
     target: str | Path,
     opened: ExitStack,
-    bank_work: BankWork,
+    follow: Sequence[Callable[[RowTables], None]],
     webhooks: Webhooks,
     settings: Settings,
 ) -> tuple[Engine, LakeCollector]:
-    """The flow and the lake's metrics; the lake reads the tables before the flow starts and ends after it."""
+    """The flow and the lake's metrics; the lake reads the tables before the flow starts and ends after it. Each of
+    ``follow`` gets the rows of every commit.
+    """
     tenancy = stores.registry.tenancy
     lake = opened_lake(
         data_dir.lake_dir, stores.database, tenancy, opened, clock=stores.clock, every_s=settings.lake_seconds
     )
 
     def on_commit(rows: RowTables) -> None:
-        bank_work.offer(rows)
-        webhooks.dispatcher.rows.on_commit(rows)
+        for each in follow:
+            each(rows)
 
     engine = Engine(
         scoring.scorers,
@@ -209,6 +211,7 @@ def _resources(stores: Stores, flows: BackgroundFlows, supervision: Supervision,
         webhook_dispatch=flows.webhooks.dispatcher,
         backtests=BacktestRunner(stores.database, stores.clock),
         agent_importer=flows.importer,
+        feed=flows.feed,
         issuer=issuer,
     )
 
@@ -267,6 +270,7 @@ def _metrics(
         *flows.bank_work.collectors,
         flows.webhooks.collector,
         flows.importer.counts,
+        FeedCollector(flows.feed),
         ScorerCollector(engine.scorers),
         *collectors,
         *_stored_collectors(stores, settings, links=engine.chains.sizes),

@@ -3,9 +3,11 @@
 An area is one folder and one line in ``api/areas.py``. Nothing is opened or started here.
 """
 
+import asyncio
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
-from typing import NamedTuple, Protocol
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from typing import Any, NamedTuple, Protocol
 
 import duckdb
 import msgspec
@@ -21,6 +23,7 @@ from clearhold.features.core.entries.commands import ActorsRescored
 from clearhold.features.core.principal import Principal, Program
 from clearhold.features.core.rows.parties import AgentImportRow
 from clearhold.features.core.rules import Backtest, Rule, RuleMode, ShadowReport
+from clearhold.features.live.reading import End, Wanted
 from clearhold.features.shard.questions import Owner
 from clearhold.features.windows.id_index import IdIndex
 from clearhold.store.clock import ServiceClock
@@ -158,6 +161,38 @@ class ImportUnderWay(Protocol):
     skipped: Counter[str]
 
 
+class LiveReading(Protocol):
+    """One answer of the feed."""
+
+    ended: "asyncio.Future[End]"
+
+    def pieces(self) -> AsyncIterator[bytes]:
+        """What brings the reader to now; after that it is given further events as they come."""
+
+    def farewell(self, reason: End) -> bytes:
+        """The last event."""
+
+
+class LiveFeed(Protocol):
+    """Events of commits, for readers that get them as they happen."""
+
+    def position_of(self, event_id: str) -> object:
+        """Where the answer continues; ValueError for an unreadable id."""
+
+    def reading(
+        self,
+        tenant_id: str,
+        wanted: Wanted,
+        position: Any,
+        *,
+        connection: Any,
+        renewed: Callable[[], Wanted],
+    ) -> AbstractContextManager[LiveReading]:
+        """One answer, from a position or from now on. ``renewed`` gives what its caller may see later on, or raises its
+        refusal.
+        """
+
+
 class Resources:
     """The stores and process-wide objects of which areas make their services.
 
@@ -174,13 +209,14 @@ class Resources:
         webhook_dispatch: WebhookDispatch,
         backtests: Backtests,
         agent_importer: AgentImporting,
+        feed: LiveFeed,
         issuer: str | None,
     ) -> None:
         """``issuer`` of proofs is the public address; None when it is unknown."""
         progress, self.stores, self.issuer = stores.progress, stores, issuer
         self.readiness, self.rescoring, self.executor = readiness, rescoring, executor
         self.webhook_registry, self.webhook_dispatch = stores.webhook_registry, webhook_dispatch
-        self.backtests, self.agent_importer = backtests, agent_importer
+        self.backtests, self.agent_importer, self.feed = backtests, agent_importer, feed
         self.programs, self.downloads = ProgramService(stores.registry.tenancy), Downloads()
         self.waiting_alerts = WaitingAlertIndex(stores.database)
         self.events, self.pending = RawEvents(stores.reader, stores.segments), PendingEntries(progress)

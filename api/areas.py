@@ -40,6 +40,7 @@ from clearhold.api.labels.routes import AREA as LABELS
 from clearhold.api.ladder.routes import AREA as LADDER
 from clearhold.api.limits.routes import AREA as LIMITS
 from clearhold.api.lists.handlers import SERVICES
+from clearhold.api.live.routes import AREA as LIVE
 from clearhold.api.metrics.routes import AREA as METRICS
 from clearhold.api.openapi.document import document_of
 from clearhold.api.parties.routes import AREA as PARTIES
@@ -80,6 +81,7 @@ AREAS: Final[tuple[Area, ...]] = (
     LABELS,
     LADDER,
     LIMITS,
+    LIVE,
     METRICS,
     PARTIES,
     POLICIES,

@@ -8,11 +8,16 @@ from enum import StrEnum
 from typing import Final, NamedTuple
 
 from clearhold.api.area import Stores
+from clearhold.features.core.log_entry import shard_of
+from clearhold.features.core.vocabulary import ProgramSource
 from clearhold.flows.agents.service import AgentImporter
 from clearhold.flows.backfill.service import BackfillService
 from clearhold.flows.bank_work import BankWork, Webhooks
 from clearhold.flows.engine import Engine, restore_lost_policies, tick_every_minute
+from clearhold.flows.live.feed import CommitFeed
+from clearhold.flows.live.missed import MissedEvents
 from clearhold.flows.running.supervision import Supervision, Work
+from clearhold.store.duck.feed_rows import FeedRows
 
 WATCH_S: Final = 0.5
 
@@ -31,6 +36,21 @@ def agent_importer(stores: Stores, root: str | None) -> AgentImporter:
     )
 
 
+def live_feed(stores: Stores) -> CommitFeed:
+    """The tenant's own actions are in the shard of its id."""
+    programs, shards = stores.registry.tenancy.programs, stores.progress.shards
+
+    def shards_of(tenant_id: str) -> set[int]:
+        return {shard_of(each, shards) for each in (tenant_id, *programs.ids_of_tenant(tenant_id))}
+
+    def is_simulated(program_id: str) -> bool:
+        return programs.source_of(program_id) is ProgramSource.SIMULATED
+
+    rows = FeedRows(stores.database)
+    missed = MissedEvents(rows, stores.progress, shards_of=shards_of, is_simulated=is_simulated)
+    return CommitFeed(missed, shards=shards, is_simulated=is_simulated)
+
+
 class WorkName(StrEnum):
     """The names of background work, in the log, the metrics and ``/readyz``."""
 
@@ -44,6 +64,7 @@ class WorkName(StrEnum):
     REDIS_MEMORY = "redis_memory"
     KEY_USAGE = "key_usage"
     FLOW_WATCH = "flow_watch"
+    LIVE_FEED = "live_feed"
 
 
 class BackgroundFlows(NamedTuple):
@@ -54,6 +75,7 @@ class BackgroundFlows(NamedTuple):
     bank_work: BankWork
     webhooks: Webhooks
     importer: AgentImporter
+    feed: CommitFeed
 
 
 def supervised_work(stores: Stores, flows: BackgroundFlows) -> Supervision:
@@ -93,6 +115,7 @@ def supervised_work(stores: Stores, flows: BackgroundFlows) -> Supervision:
         WorkName.TICKS: Work(tick),
         WorkName.REDIS_MEMORY: Work(lambda: stores.memory.read_regularly(stores.hot)),
         WorkName.KEY_USAGE: Work(lambda: stores.key_usage.flush_regularly(stores.hot)),
+        WorkName.LIVE_FEED: Work(flows.feed.run),
         WorkName.FLOW_WATCH: Work(lambda: _stop_when_ended(engine), may_finish=True),
     }
     return Supervision(works)
@@ -101,7 +124,7 @@ def supervised_work(stores: Stores, flows: BackgroundFlows) -> Supervision:
 @asynccontextmanager
 async def in_background(stores: Stores, flows: BackgroundFlows, supervision: Supervision) -> AsyncIterator[None]:
     """Run the supervised work beside the requests; it ends before the connections of the event loop are closed."""
-    engine, backfills, bank_work, webhooks, importer = flows
+    engine, backfills, bank_work, webhooks, importer, _ = flows
     await stores.appender.connect()
     webhooks.dispatcher.rows.attach(engine.put_rows)
     supervision.begin()

@@ -7,6 +7,7 @@ origin 403 ─▶ body size 413 ─▶ bearer 401 ─▶ mode, program and scope
 
 import asyncio
 from collections.abc import Callable
+from functools import partial
 from typing import Any, Final, TypeVar
 from urllib.parse import parse_qsl
 
@@ -70,6 +71,7 @@ class CheckedRequest(msgspec.Struct, frozen=True, kw_only=True):
     replaces: Callable[[str], bool] | None  # with If-Match: whether it names an ETag
     arrived_at: int
     answer_by: float | None  # of the event loop's clock
+    renewal: Callable[[], Principal] | None  # of a stream: its caller, proven again
 
 
 class NoBody(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -177,18 +179,22 @@ class Gate(ASGIMiddleware):
             replaces=replaces,
             arrived_at=arrived_at,
             answer_by=answer_by,
+            renewal=partial(self._proven, scope, operation, raw, pairs) if operation.streams else None,
         )
 
     def _principal(self, scope: Any, operation: Operation, raw: bytes, pairs: list[tuple[str, str]]) -> Principal:
         """The caller, once authenticated and authorized: 401, 403, 429, and 400 or 403 for X-Operator."""
-        tenant = next((text for name, text in pairs if name == TENANT), None)
-        principal = self._authenticator.principal(scope, operation.access, tenant)
-        scope[PRINCIPAL] = principal
-        self._authenticator.authorize(principal, operation, _named(scope, principal, raw, pairs))
+        principal = scope[PRINCIPAL] = self._proven(scope, operation, raw, pairs)
         self._limits.take(scope, principal, operation.rate_class(scope["method"]))
         if operation.access in _UNNAMED and not principal.has_own_token:
             return principal
         return msgspec.structs.replace(principal, operator=operator_of(scope, principal))
+
+    def _proven(self, scope: Any, operation: Operation, raw: bytes, pairs: list[tuple[str, str]]) -> Principal:
+        tenant = next((text for name, text in pairs if name == TENANT), None)
+        principal = self._authenticator.principal(scope, operation.access, tenant)
+        self._authenticator.authorize(principal, operation, _named(scope, principal, raw, pairs))
+        return principal
 
 
 async def _answer_options(scope: Any, receive: Receive, send: Send) -> None:
@@ -207,6 +213,13 @@ def principal_of(scope: Any) -> Principal:
     principal = checked(scope).principal
     assert principal is not None, "this route has no proven caller"
     return principal
+
+
+def renewal_of(scope: Any) -> Callable[[], Principal]:
+    """Proves the caller of a stream again; raises the refusal that its request would get now."""
+    renewal = checked(scope).renewal
+    assert renewal is not None, "this route's operation is no stream"
+    return renewal
 
 
 def effect_id_of(scope: Any) -> str | None:

@@ -20,6 +20,8 @@ INGEST_BODY_LIMIT: Final = 1024 * 1024
 BATCH_BODY_LIMIT: Final = 4 * 1024 * 1024
 JSON: Final = "application/json"
 NDJSON: Final = "application/x-ndjson"
+EVENT_STREAM: Final = "text/event-stream"
+LAST_EVENT_ID: Final = "Last-Event-ID"
 NO_TEXTS: Final[Mapping[str, str]] = {}
 WRITES: Final = frozenset({"POST", "PUT", "PATCH", "DELETE"})
 
@@ -91,6 +93,7 @@ class Operation(msgspec.Struct, frozen=True, kw_only=True):
     body_limit: int = BODY_LIMIT
     takes_deadline: bool = False  # the header X-Deadline-Ms
     needs_if_match: bool = False  # the header If-Match
+    streams: bool = False  # an answer without an end, that the header Last-Event-ID continues
     query: RequestSchema[Any] | None = None
     raw_body: RawBody | None = None  # the service behind the route reads the bytes itself
     example: Any = None  # of the request body, unless it is raw

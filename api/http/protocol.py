@@ -37,6 +37,9 @@ HEAD_WITHIN_S: Final = 10.0
 REST_WITHIN_S: Final = 10.0
 FIRST_REQUEST_WITHIN_S: Final = 10.0
 
+TRANSPORT: Final = "clearhold.transport"
+"""The key in the scope under which a stream finds its connection, for parts that it writes after its first one."""
+
 _UNREADABLE: Final = "The request is not readable as HTTP."
 _HEAD_TOO_LARGE: Final = f"The request line and headers must have at most {HEAD_LIMIT} bytes."
 _FRAMING: Final = "The framing of the body outweighs its content: send larger chunks and fewer trailers."
@@ -169,6 +172,7 @@ class Protocol(HttpToolsProtocol):
         self._in_body = True
         self.headers = []  # For the trailers; the request keeps its own list.
         self._unanswered += 1
+        self.scope[TRANSPORT] = self.transport  # type: ignore[typeddict-unknown-key]
         answering = _Answering(self.transport)
         self.cycle.transport = answering  # type: ignore[assignment]  # what a cycle needs of one
         self.cycle.on_response = partial(self._answered, answering)

@@ -31,6 +31,7 @@ from clearhold.api.openapi.texts import (
     HEADERS_OF,
     IDEMPOTENCY_KEY,
     IF_MATCH_PARAMETER,
+    LAST_EVENT_ID_PARAMETER,
     OPERATOR,
     RATE_HEADERS,
     REPLAYED_HEADER,
@@ -49,6 +50,7 @@ TAGS: Final[Mapping[str, str]] = {
     "programs": "The businesses that bank on the tenant.",
     "transfers": "Transfers with their scores and reasons.",
     "events": "Each event of the bank, with its result.",
+    "live": "Each commit, as it happens.",
     "entities": "The persons and businesses of a program.",
     "counterparties": "The other sides of a program's transfers.",
     "agents": "On-chain agents, imported from a public scan index.",
@@ -183,6 +185,8 @@ def _parameters(path: str, method: str, operation: Operation, schemas: Schemas) 
         yield DEADLINE
     if operation.needs_if_match:
         yield IF_MATCH_PARAMETER
+    if operation.streams:
+        yield LAST_EVENT_ID_PARAMETER
     if operation.access in PROVEN:
         yield _parameter(TENANT, "query", TEXT_PARAMETER, PARAMETERS[TENANT])
     if operation.query is not None:

@@ -189,6 +189,7 @@ PARAMETERS: Final[Mapping[str, str]] = {
     "from (day)": "From the midnight in UTC at which this day begins; of a date-time its day counts whole.",
     "to (day)": "Up to the midnight in UTC at which this day begins; of a later date-time its day counts whole.",
     "fromHistory": "false leaves out alerts that delivered history opened; true leaves only these.",
+    "kind[]": "Only events of these kinds.",
     "kinds[]": "Only lines of these kinds.",
     "label[]": "Only these labels.",
     "limit": "Items a page.",

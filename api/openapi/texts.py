@@ -7,7 +7,7 @@ from clearhold.api.http.auth import OPERATOR_NAME
 from clearhold.api.http.envelope import INTERFACE_VERSION
 from clearhold.api.http.head import HEADER, IF_MATCH, LONGEST_MS
 from clearhold.api.http.idempotency import REPLAYED
-from clearhold.api.http.operation import ANYWHERE, Access
+from clearhold.api.http.operation import ANYWHERE, LAST_EVENT_ID, Access
 from clearhold.features.core.errors import ErrorCode, FieldCode
 
 TITLE: Final = "Clearhold"
@@ -88,6 +88,7 @@ FURTHER_HEADERS: Final = {
     "ETag": "Digest of the answer, for If-None-Match; of a rule, for If-Match too.",
     "Cache-Control": "How long the answer may be kept.",
     "Content-Disposition": "The name of the file.",
+    "X-Accel-Buffering": "no: a proxy is to pass each event on at once.",
     "Link": 'The next page, with rel="next"; absent on the last one.',
 }
 _RETRY_AFTER: Final = {"Retry-After": {"description": "After how many seconds to try again."}}
@@ -135,6 +136,13 @@ IF_MATCH_PARAMETER: Final = {
     "required": True,
     "description": "The ETag of the version that is replaced; `*` replaces any version.",
     "schema": {"type": "string", "minLength": 1, "maxLength": 1024},
+}
+LAST_EVENT_ID_PARAMETER: Final = {
+    "name": LAST_EVENT_ID,
+    "in": "header",
+    "required": False,
+    "description": "The id of the last event that was received: the answer continues after it. Left out: from now on.",
+    "schema": {"type": "string", "minLength": 1, "maxLength": 32_768},
 }
 EXAMPLE_SENTENCES: Final[Mapping[ErrorCode, str]] = {
     ErrorCode.VALIDATION_FAILED: "Validation failed: transfer.amountCents must be a string of digits, in cents: "

@@ -2,7 +2,7 @@
 
 A waiter notes itself first and looks at the offset after that; a commit moves the offset first and looks for waiters
 after that. So whichever comes first, one of the two sees the other, and no wake-up is lost. A commit costs each event
-loop with waiters one call, however many they are; the loop then wakes those that the commit reaches.
+loop with waiters one call, however many they are; the loop then wakes the ones that the commit reaches.
 """
 
 import asyncio

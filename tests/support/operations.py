@@ -364,6 +364,7 @@ OPERATIONS: Final = (
     ),
     *_listed("/api/counts", "alerts:read"),
     Operation(method="GET", path="/api/clocks/overdue", access=Access.BEARER, scope="alerts:read"),
+    *_listed("/api/live", "alerts:read"),
     Operation(method="POST", path="/api/keys", access=Access.OPERATOR, success=201, body=bodies.key),
     Operation(
         method="POST",

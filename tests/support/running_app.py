@@ -15,6 +15,7 @@ from redis import Redis
 
 from clearhold.api.area import RecordStores, Resources, Stores
 from clearhold.api.areas import services_of, wired_gate
+from clearhold.api.background import live_feed
 from clearhold.api.http.head import Origins
 from clearhold.api.http.operation import RateClass
 from clearhold.api.opening import wired_record
@@ -204,6 +205,7 @@ class RunningApp:
             webhook_dispatch=self.webhooks.dispatcher,
             backtests=BacktestRunner(self.database, self.clock),
             agent_importer=self._new_importer(),
+            feed=live_feed(self.stores),
             issuer=BASE_URL,
         )
         self.services: Mapping[str, Any] = services_of(self.resources)

@@ -171,6 +171,7 @@ def test_given_the_exports_when_described_then_there_are_texts_to_look_at() -> N
         "exportEntity",
         "exportRecord",
         "exportTransfers",
+        "followLive",
         "getDocs",
         "getDocsScript",
         "getWeeklyReport",

@@ -46,7 +46,10 @@ def test_given_a_commit_right_behind_a_look_when_waited_for_then_it_is_seen(look
         if looks == look:
             Thread(target=progress.mark_committed, args=({0: 7},)).run()
 
-    asyncio.run(LookedAt(commit_at).committed(0, 7, within_s=LONG_S))
+    progress = LookedAt(commit_at)
+    asyncio.run(progress.committed(0, 7, within_s=LONG_S))
+
+    assert progress.looks == 2
 
 
 def test_given_no_commit_when_waited_for_with_a_limit_then_it_is_a_timeout_and_nothing_is_kept() -> None:

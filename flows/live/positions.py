@@ -1,0 +1,143 @@
+"""How far a reader of the feed is, and the ids of events that say so.
+
+A tenant's programs are in several shards of the log, and only the events of one shard are in the order of the log. So a
+position has a place for each shard: the offset of an entry, and how many of the tenant's events from that entry were
+read. It is the text of an event's id, so that the id alone, sent back, continues after the event without a hole and
+without a repeat, in whatever order the shards were committed, also by another process.
+
+    1772463845123-44040192.AQCEw...      entry ``ms-seq`` as in Redis, then the position in base64url
+
+Position  for each shard, in order, four varints: shard, milliseconds and sequence of the offset, events read of the
+          entry; 0 of them stands for all. A shard that is not there has no place: all its events are unread
+Errors    ``ValueError`` for a text that is no position
+"""
+
+import re
+from base64 import b64decode, urlsafe_b64encode
+from collections.abc import Iterator, Mapping
+from typing import Final, NamedTuple, Self
+
+from clearhold.store.redis_log.reader import SEQ_BITS, SEQ_LIMIT
+
+ALL_READ: Final = 1 << 30
+"""More than the events of any entry."""
+
+NO_ENTRY: Final = "0-0"
+LONGEST_ID: Final = 32_768
+LAST_OFFSET: Final = (1 << 63) - 1
+
+_ID: Final = re.compile(r"[0-9]{1,16}-[0-9]{1,16}\.([A-Za-z0-9_-]{4,})", re.ASCII)
+_LAST_MS: Final = LAST_OFFSET >> SEQ_BITS
+_VARINT_BYTES: Final = 9
+_MORE: Final = 0x80
+
+
+def entry_id(offset: int, index: int) -> str:
+    """The id of an entry of the stream in Redis."""
+    return f"{offset >> SEQ_BITS}-{(offset & (SEQ_LIMIT - 1)) << SEQ_BITS | index}"
+
+
+class ShardPlace(NamedTuple):
+    """After the first ``read`` events of the tenant from the entry at ``offset``."""
+
+    offset: int
+    read: int
+
+
+BEGINNING: Final = ShardPlace(0, ALL_READ)
+
+
+class Position:
+    """A place for each shard."""
+
+    __slots__ = ("_packed", "_places")
+
+    def __init__(self, places: Mapping[int, ShardPlace]) -> None:
+        self._places = dict(sorted(places.items()))
+        self._packed = {shard: _packed(shard, place) for shard, place in self._places.items()}
+
+    @property
+    def places(self) -> Mapping[int, ShardPlace]:
+        return self._places
+
+    def copy(self) -> "Position":
+        copied = Position({})
+        copied._places, copied._packed = self._places.copy(), self._packed.copy()
+        return copied
+
+    def of(self, shard: int) -> ShardPlace:
+        return self._places.get(shard, BEGINNING)
+
+    def has_read(self, shard: int, place: ShardPlace) -> bool:
+        return place <= self.of(shard)
+
+    def move(self, shard: int, place: ShardPlace) -> None:
+        is_new = shard not in self._places
+        self._places[shard], self._packed[shard] = place, _packed(shard, place)
+        if is_new:
+            self._places = dict(sorted(self._places.items()))
+            self._packed = dict(sorted(self._packed.items()))
+
+    def advance(self, other: "Position") -> None:
+        """Read everything that another position has read."""
+        for shard, place in other.places.items():
+            if not self.has_read(shard, place):
+                self.move(shard, place)
+
+    def id_after(self, entry: str = NO_ENTRY) -> str:
+        """The id of an event from this entry, read last."""
+        return f"{entry}.{urlsafe_b64encode(b''.join(self._packed.values())).rstrip(b'=').decode()}"
+
+    @classmethod
+    def read_id(cls, text: str, shards: int) -> Self:
+        """The position in an id; ``shards`` is the number of shards of the log."""
+        matched = _ID.fullmatch(text) if len(text) <= LONGEST_ID else None
+        if matched is None:
+            raise ValueError("An id has the form of an entry and a position.")
+        coded = matched[1]
+        packed = b64decode(coded + "=" * (-len(coded) % 4), altchars=b"-_", validate=True)
+        numbers = _numbers(packed)
+        places: dict[int, ShardPlace] = {}
+        last = -1
+        for shard in numbers:
+            ms, seq, read = (_next(numbers) for _ in range(3))
+            if not last < shard < shards or ms > _LAST_MS or seq >= SEQ_LIMIT or read > ALL_READ:
+                raise ValueError("A place of the position does not exist.")
+            places[shard] = ShardPlace(ms << SEQ_BITS | seq, read or ALL_READ)
+            last = shard
+        return cls(places)
+
+
+def _packed(shard: int, place: ShardPlace) -> bytes:
+    read = 0 if place.read == ALL_READ else place.read
+    numbers = (shard, place.offset >> SEQ_BITS, place.offset & (SEQ_LIMIT - 1), read)
+    return b"".join(map(_varint, numbers))
+
+
+def _varint(number: int) -> bytes:
+    parts = bytearray()
+    while number >= _MORE:
+        parts.append(number & (_MORE - 1) | _MORE)
+        number >>= 7
+    parts.append(number)
+    return bytes(parts)
+
+
+def _numbers(packed: bytes) -> Iterator[int]:
+    number = bits = 0
+    for part in packed:
+        if bits >= 7 * _VARINT_BYTES:
+            raise ValueError("A number of the position is too long.")
+        number |= (part & (_MORE - 1)) << bits
+        bits += 7
+        if part < _MORE:
+            yield number
+            number = bits = 0
+    if bits:
+        raise ValueError("The position ends within a number.")
+
+
+def _next(numbers: Iterator[int]) -> int:
+    for number in numbers:
+        return number
+    raise ValueError("The position ends within a place.")
