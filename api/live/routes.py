@@ -153,8 +153,8 @@ _FOLLOW: Final = Operation(
     id="followLive",
     tag=_TAG,
     summary="Each commit as it happens, as server-sent events. Events are scores of transfers, actors and programs, "
-    "alerts opened and changed, dispositions, actions and KRI snapshots. The answer goes on until the connection ends, and "
-    "for about an hour at most; an `end` event then has the reason. To continue after an event, send its id as "
+    "alerts opened and changed, dispositions, actions and KRI snapshots. The answer goes on until the connection ends, "
+    "and for about an hour at most; an `end` event then has the reason. To continue after an event, send its id as "
     "Last-Event-ID: nothing is left out and nothing comes twice. A `resync` event says that events are missing, and "
     "why. A comment every 15 s keeps the connection alive. An API key gets the kinds whose scope it has: `reports` for "
     "program.scored and kri.snapshot, `actions` for action.changed.",
