@@ -6,11 +6,12 @@ data directory ─▶ socket ─▶ ┼▶ DuckDB ─┼▶ lake ─▶ registry
 """
 
 import signal
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing
+from functools import partial
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, Final, NoReturn
+from typing import Any, Final, NamedTuple, NoReturn
 
 import structlog
 import uvloop
@@ -37,13 +38,15 @@ from clearhold.api.telemetry.metrics import (
 )
 from clearhold.api.telemetry.readiness import READY, Readiness, Replay
 from clearhold.api.telemetry.requests import Observed, RequestLog, RequestMetrics, measure_process
+from clearhold.features.core.instants import HOUR_US
 from clearhold.flows.backfill.service import BackfillService
 from clearhold.flows.backfill.step_log import StepLog
 from clearhold.flows.backtests import BacktestRunner
 from clearhold.flows.bank_work import BankWork, Webhooks
 from clearhold.flows.engine import Engine
-from clearhold.flows.lake.copying import LakeCollector, opened_lake
+from clearhold.flows.lake.copying import LakeCollector, LakeCopying, opened_lake
 from clearhold.flows.live.feed import FeedCollector
+from clearhold.flows.live.publishing import LIVE, LiveCollector, LivePublishing, opened_live
 from clearhold.flows.running.supervision import Supervision
 from clearhold.flows.scorer.scorers import ScorerCollector
 from clearhold.store.data_dir import DataDir
@@ -52,6 +55,7 @@ from clearhold.store.duck.inputs import idempotent_ids
 from clearhold.store.duck.reports.scores import NewestSnapshots
 from clearhold.store.errors import StartupError
 from clearhold.store.ids import new_token
+from clearhold.store.live.streams import LiveBounds
 from clearhold.store.logs import configure_logs
 from clearhold.store.record.chain import ChainWriter
 from clearhold.store.redis_log.connect import begun_redis, connect_sync
@@ -82,16 +86,15 @@ def serve(settings: Settings, *, on_ready: Callable[[str], None]) -> None:
         bank_work, webhooks = _bank_work(stores, settings), _webhooks(stores, allow_local=settings.allow_local)
         feed, importer = live_feed(stores), agent_importer(stores, settings.scan_index_url)
         follow = (bank_work.offer, webhooks.dispatcher.rows.on_commit, feed.on_commit)
-        engine, lake = _started_engine(scoring, stores, data_dir, begun.target, opened, follow, webhooks, settings)
+        started = _started_flow(scoring, stores, data_dir, begun.target, opened, follow, webhooks, settings)
         backfills = _backfills(stores, data_dir, begun.target, opened)
-        flows = BackgroundFlows(engine, backfills, bank_work, webhooks, importer, feed)
+        flows = BackgroundFlows(started.engine, backfills, bank_work, webhooks, importer, feed)
         supervision = supervised_work(stores, flows)
-        resources = _resources(stores, flows, supervision, issuer)
+        resources = _resources(stores, flows, partial(_degraded_work, supervision, started.live), issuer)
         admin_token = settings.admin_token or data_dir.admin_token(lambda: new_token(ADMIN_TOKEN_PREFIX))
         gate = wired_gate(stores, settings.origins(base_url), admin_token=admin_token, limits=settings.rate_limits)
         app = http_app(ROUTES, services_of(resources), gate=gate, base_url=base_url)
-        collectors = (lake, supervision, ConnectionCollector(connections))
-        metrics = _metrics(stores, flows, resources.pending, collectors, settings)
+        metrics = _metrics(stores, started, flows, resources.pending, supervision, connections, settings)
         request_log = RequestLog(stores.clock)
         observed = Observed(app, RequestMetrics(metrics, verdicts=VERDICTS), request_log)
         opened.enter_context(metrics_served(metrics_listening, metrics))
@@ -102,7 +105,7 @@ def serve(settings: Settings, *, on_ready: Callable[[str], None]) -> None:
                     observed,
                     listening,
                     connections,
-                    is_ready=_ready_check(stores, engine, resources),
+                    is_ready=_ready_check(stores, flows.engine, resources),
                     on_ready=lambda: on_ready(address),
                     on_stop=(backfills.cancel, bank_work.executor.leave, importer.cancel, feed.stop),
                 )
@@ -110,7 +113,7 @@ def serve(settings: Settings, *, on_ready: Callable[[str], None]) -> None:
         uvloop.run(main())
         request_log.flush()
         log.info("stopping")
-        failed = engine.ended
+        failed = flows.engine.ended
     log.info("stopped")
     if failed:
         raise StartupError("The flow ended unexpectedly; its log has the cause. Start the service again to continue.")
@@ -147,7 +150,15 @@ def _webhooks(stores: Stores, *, allow_local: bool) -> Webhooks:
     )
 
 
-def _started_engine(
+class _StartedFlow(NamedTuple):
+    """The flow, with the readers of its commits that have threads."""
+
+    engine: Engine
+    lake: LakeCopying
+    live: LivePublishing
+
+
+def _started_flow(
     scoring: OpenedScoring,
     stores: Stores,
     data_dir: DataDir,
@@ -156,17 +167,19 @@ def _started_engine(
     follow: Sequence[Callable[[RowTables], None]],
     webhooks: Webhooks,
     settings: Settings,
-) -> tuple[Engine, LakeCollector]:
-    """The flow and the lake's metrics; the lake reads the tables before the flow starts and ends after it. Each of
-    ``follow`` gets the rows of every commit.
+) -> _StartedFlow:
+    """The lake reads the tables before the flow starts; lake and live streams end after it. Each of ``follow`` gets the
+    rows of every commit, and so do the streams.
     """
     tenancy = stores.registry.tenancy
     lake = opened_lake(
         data_dir.lake_dir, stores.database, tenancy, opened, clock=stores.clock, every_s=settings.lake_seconds
     )
+    bounds = LiveBounds(settings.live_entries, settings.live_hours * HOUR_US) if settings.live else None
+    live = opened_live(bounds, target, stores.database, stores.progress, tenancy, opened, clock=stores.clock)
 
     def on_commit(rows: RowTables) -> None:
-        for each in follow:
+        for each in (*follow, live.on_commit):
             each(rows)
 
     engine = Engine(
@@ -185,7 +198,13 @@ def _started_engine(
     engine.start()
     opened.callback(engine.stop, FLOW_STOP_WITHIN_S)
     lake.start(engine.caught_up)
-    return engine, LakeCollector(lake, stores.clock)
+    live.start(engine.caught_up)
+    return _StartedFlow(engine, lake, live)
+
+
+def _degraded_work(supervision: Supervision, live: LivePublishing) -> list[str]:
+    """The names of failing background work, for the readiness report."""
+    return [*supervision.degraded(), *([LIVE] if live.is_degraded else [])]
 
 
 def _backfills(stores: Stores, data_dir: DataDir, target: str | Path, opened: ExitStack) -> BackfillService:
@@ -202,10 +221,12 @@ def _backfills(stores: Stores, data_dir: DataDir, target: str | Path, opened: Ex
     )
 
 
-def _resources(stores: Stores, flows: BackgroundFlows, supervision: Supervision, issuer: str | None) -> Resources:
+def _resources(
+    stores: Stores, flows: BackgroundFlows, degraded_work: Callable[[], Sequence[str]], issuer: str | None
+) -> Resources:
     return Resources(
         stores,
-        readiness=_readiness(stores, flows.engine, supervision),
+        readiness=_readiness(stores, flows.engine, degraded_work),
         rescoring=flows.backfills,
         executor=flows.bank_work.executor,
         webhook_dispatch=flows.webhooks.dispatcher,
@@ -216,7 +237,7 @@ def _resources(stores: Stores, flows: BackgroundFlows, supervision: Supervision,
     )
 
 
-def _readiness(stores: Stores, engine: Engine, supervision: Supervision) -> Readiness:
+def _readiness(stores: Stores, engine: Engine, degraded_work: Callable[[], Sequence[str]]) -> Readiness:
     """Checks of the parts that run from the start."""
 
     def database() -> bool:
@@ -247,7 +268,7 @@ def _readiness(stores: Stores, engine: Engine, supervision: Supervision) -> Read
     return Readiness(
         checks,
         replay=replay,
-        degraded_work=supervision.degraded,
+        degraded_work=degraded_work,
         forged_entries=forged_entries,
         is_clock_doubtful=lambda: stores.clock.is_doubtful,
         removed_entries=lambda: stores.control_copy.removed,
@@ -256,12 +277,14 @@ def _readiness(stores: Stores, engine: Engine, supervision: Supervision) -> Read
 
 def _metrics(
     stores: Stores,
+    started: _StartedFlow,
     flows: BackgroundFlows,
     pending: PendingEntries,
-    collectors: Iterable[Collector],
+    supervision: Supervision,
+    connections: Connections,
     settings: Settings,
 ) -> CollectorRegistry:
-    """The metrics of everything but the requests; ``collectors`` are those of the parts that only the caller has."""
+    """The metrics of everything but the requests."""
     metrics, engine = CollectorRegistry(), flows.engine
     measure_process(metrics, stores.appender, stores.memory, stores.clock)
     for collector in (
@@ -272,7 +295,10 @@ def _metrics(
         flows.importer.counts,
         FeedCollector(flows.feed),
         ScorerCollector(engine.scorers),
-        *collectors,
+        LakeCollector(started.lake, stores.clock),
+        LiveCollector(started.live),
+        supervision,
+        ConnectionCollector(connections),
         *_stored_collectors(stores, settings, links=engine.chains.sizes),
     ):
         metrics.register(collector)

@@ -47,6 +47,9 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     scorers: int = 0
     accept_loss: bool = False
     lake_seconds: int = 20  # between two rounds of copying; 0: no lake for analysts
+    live: bool = True  # events of committed rows are written to Redis
+    live_entries: int = 100_000  # of each program's stream
+    live_hours: int = 72
     allow_local: bool = False  # endpoints, a bank and a scan index on this machine
     connector_origins: tuple[str, ...] = ()  # beside the service's own: whose pages may call the connector
     rate_limits: Mapping[RateClass, int] = msgspec.field(default_factory=lambda: DEFAULT_LIMITS)
@@ -56,7 +59,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         """An empty variable counts as unset; an option overrides its variable."""
         given = {name: value for name, value in options.items() if value not in {None, ""}}
         for name in given.keys() & _VARIABLES.keys():
-            _VARIABLES[name][1](f"--{name.replace('_', '-')}", str(given[name]))  # refused as the variable would be
+            _, read_text = _VARIABLES[name]  # refuses as it does for the variable
+            given[name] = read_text(f"--{name.replace('_', '-')}", str(given[name]))
         read = {name: setting(name, environment) for name in _VARIABLES if name not in given}
         given |= {name: value for name, value in read.items() if value is not None}
         settings = cls(data=data, host=host, port=port, **{"scorers": _usual_scorers()} | given)
@@ -137,6 +141,12 @@ def _number(least: int, most: int, meaning: str) -> Callable[[str, str], int]:
     return read
 
 
+def _on_or_off(variable: str, text: str) -> bool:
+    if text not in {"on", "off"}:
+        raise _refused(variable, "must be on or off")
+    return text == "on"
+
+
 def _outbound_url(no_more: str = "") -> Callable[[str, str], str]:
     """The root URL of an outbound API, without a slash at its end."""
 
@@ -176,6 +186,9 @@ _VARIABLES: Final[Mapping[str, tuple[str, Callable[[str, str], Any]]]] = {
     "scan_index_url": (_SCAN_INDEX_URL, _outbound_url()),
     "scorers": ("CLEARHOLD_SCORERS", _number(0, MOST_SCORERS, "a number of processes, {}; 0 scores in this one")),
     "lake_seconds": ("CLEARHOLD_LAKE_SECONDS", _number(0, 86_400, "a number of seconds, {}; 0 copies nothing")),
+    "live": ("CLEARHOLD_LIVE", _on_or_off),
+    "live_entries": ("CLEARHOLD_LIVE_ENTRIES", _number(1, 10_000_000, "a number of entries of each program, {}")),
+    "live_hours": ("CLEARHOLD_LIVE_HOURS", _number(1, 8_760, "a number of hours, {}")),
     "allow_local": (_ALLOW_LOCAL, lambda _, text: text == "1"),
     "connector_origins": ("CLEARHOLD_CONNECTOR_ORIGINS", _origins),
     "rate_limits": (RATE_LIMITS, lambda _, text: limits_of(text)),

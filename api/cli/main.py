@@ -28,6 +28,7 @@ demo       demo.command       Start the service on a fresh data directory and mo
 explain    api.cli.explain    Print a transfer's score with inputs and reasons, and the nearest amount in another band.
 lake       api.cli.lake       The lake for analysts: Parquet files behind the commit.
 listen     api.cli.listen     Forward the deliveries of a webhook endpoint, signed, to a receiver on this machine.
+live       api.cli.live       Readers of the live streams: users of Redis who can read these and nothing else.
 rebuild    api.cli.directory  Rebuild the database from the log and the chain files; the old database is set aside.
 replay     api.cli.replay     Post a file of bank events, signed. Safe to run again: events are recognised by their id.
 rules      api.cli.rules      Rules as files: check them, compare them, backtest them.
@@ -104,6 +105,17 @@ ProgramMetrics = Annotated[
     int | None,
     typer.Option(help="Programs that /metrics shows, at most 500. Default: CLEARHOLD_PROGRAM_METRICS, or none."),
 ]
+Live = Annotated[
+    str | None,
+    typer.Option(help="on or off: write scores, alerts and KRI snapshots to Redis. Default: CLEARHOLD_LIVE, or on."),
+]
+LiveEntries = Annotated[
+    int | None,
+    typer.Option(help="Entries that each program's stream keeps. Default: CLEARHOLD_LIVE_ENTRIES, or 100000."),
+]
+LiveHours = Annotated[
+    int | None, typer.Option(help="Hours for which they are kept. Default: CLEARHOLD_LIVE_HOURS, or 72.")
+]
 
 
 def serve(
@@ -117,6 +129,9 @@ def serve(
         int | None,
         typer.Option(help="Scorer processes; 0 scores here. Default: CLEARHOLD_SCORERS, or one a core but the first."),
     ] = None,
+    live: Live = None,
+    live_entries: LiveEntries = None,
+    live_hours: LiveHours = None,
     accept_loss: AcceptLoss = False,  # noqa: FBT002 - a flag
 ) -> None:
     """Prints "ready http://HOST:PORT" once it accepts requests. SIGTERM drains the log, saves the state and stops."""
@@ -135,6 +150,9 @@ def serve(
                 metrics_host=metrics_host,
                 program_metrics=program_metrics,
                 scorers=scorers,
+                live=live,
+                live_entries=live_entries,
+                live_hours=live_hours,
                 accept_loss=accept_loss,
             ),
             on_ready=lambda address: print(f"ready {address}", flush=True),

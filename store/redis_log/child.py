@@ -75,6 +75,9 @@ def _version_of(path: Path) -> tuple[int, ...] | None:
 
 
 STOP_WITHIN_S: Final = 2.0
+_USERS: Final = "users.acl"
+"""Users beside the default one, of which Redis stores digests of passwords. It must be there at the start."""
+
 _LOG_NAME: Final = "redis.log"
 _ORPHAN_GRACE_S: Final = 0.3
 """Short: confirmed entries are on disk, and a killed server's fork that rewrites its file may get no SIGTERM."""
@@ -110,7 +113,8 @@ def spawn(binary: ServerBinary, folder: Path, socket: Path) -> subprocess.Popen[
             leftover.unlink(missing_ok=True)
         # Relative to the folder the server runs in, so that the length of our path does not matter to it.
         command = [binary.path, "--dir", ".", "--unixsocket", os.path.relpath(socket, folder), *SETTINGS]
-        command += ["--maxmemory", str(embedded_limit_bytes())]
+        command += ["--maxmemory", str(embedded_limit_bytes()), "--aclfile", _USERS]
+        (folder / _USERS).touch(mode=0o600)
         with _fresh_log(folder) as log:
             return subprocess.Popen(  # noqa: S603  # Fixed arguments
                 [sys.executable, "-I", "-S", launch.__file__, str(os.getpid()), str(lock), *map(str, command)],

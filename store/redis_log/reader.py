@@ -68,6 +68,11 @@ def log_time_of(offset: int) -> int:
     return (offset >> SEQ_BITS) * 1_000
 
 
+def offset_at(at: int) -> int:
+    """The lowest offset of entries that Redis takes from this time on; the inverse of ``log_time_of``."""
+    return max(0, at) // 1_000 << SEQ_BITS
+
+
 LATE_S: Final = 3.0
 MAX_BLOCK_MS: Final = 2_000
 """Well below the socket's timeout, so that an idle log does not look dead."""

@@ -1,0 +1,289 @@
+"""Writes the events of committed rows into Redis, behind the commits: a separate thread, with a separate connection.
+
+commit ─▶ queue of commits ─▶ events ─▶ a script a few hundred events ─▶ streams, newest scores, cursor of the shard
+             └ overflow, start, a failure of Redis, a pause: the tables are read, after the cursor
+
+A commit costs the committer an append to the queue. Nothing waits for this thread: a queue that is full is dropped, and
+its commits are read from the tables.
+
+Memory    Above ``TRIM_OVER`` of Redis's limit half of the streams and of the newest scores goes each second, above
+          ``SUSPEND_OVER`` nothing is written. Both lie below the half from which claims of idempotency are refused
+          (``store/redis_log/connect.py``), and far below the limit of the log
+Errors    none: they are logged and counted, and tried again
+"""
+
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, closing
+from itertools import groupby
+from operator import attrgetter
+from pathlib import Path
+from threading import Condition, Thread
+from time import monotonic
+from typing import Final
+
+import duckdb
+import redis
+import structlog
+from prometheus_client.metrics_core import Metric
+from prometheus_client.registry import Collector
+
+from clearhold.features.core.vocabulary import ProgramSource
+from clearhold.features.live.events import LIVE_COLUMNS, live_events
+from clearhold.features.live.payloads import LiveEvent
+from clearhold.flows.running.counts import counter, gauge
+from clearhold.store.clock import Clock
+from clearhold.store.control.tenancy import Tenancy
+from clearhold.store.duck.live_rows import LiveRowPages
+from clearhold.store.live.streams import LiveBounds, LiveStreams
+from clearhold.store.redis_log.connect import connect_sync
+from clearhold.store.redis_log.progress import LogProgress
+from clearhold.store.redis_log.reader import offset_at
+from clearhold.store.scheduling import low_priority
+from clearhold.store.tables import RowTables, columns_by_type
+
+LIVE: Final = "live"
+QUEUED_COMMITS: Final = 64
+EVENTS_A_WRITE: Final = 256
+PAGE_ROWS: Final = 1_024
+TRIM_OVER: Final = 0.40
+SUSPEND_OVER: Final = 0.45
+STOP_WITHIN_S: Final = 0.5
+_LOOK_EVERY_S: Final = 1.0
+_END_OLD_EVERY_S: Final = 60.0
+_RETRY_S: Final = 0.5
+
+log = structlog.get_logger()
+
+
+class LiveCounts:
+    """Written by the thread, read by any."""
+
+    def __init__(self) -> None:
+        self.published = 0
+        self.commits_dropped = 0
+        self.trimmed = 0
+        self.failures = 0
+        self.is_suspended = False
+        self.behind_since: float | None = None  # of the oldest commit that is not in the streams; monotonic
+
+
+class LivePublishing:
+    """``is_simulated`` is called with ids of programs and tenants. Without bounds nothing is written."""
+
+    def __init__(
+        self,
+        bounds: LiveBounds | None,
+        *,
+        client: redis.Redis,
+        database: duckdb.DuckDBPyConnection,
+        progress: LogProgress,
+        is_simulated: Callable[[str], bool],
+        clock: Clock,
+    ) -> None:
+        """``client`` is for this thread alone."""
+        self.counts, self.is_on = LiveCounts(), bounds is not None
+        self._bounds, self._clock = bounds or LiveBounds(), clock
+        self._streams = LiveStreams(client, self._bounds)
+        self._pages, self._progress, self._is_simulated = LiveRowPages(database), progress, is_simulated
+        self._is_ready: Callable[[], bool] = lambda: True
+        self._queue: deque[RowTables] = deque()
+        self._changed = Condition()
+        self._is_missing = True  # at first: the commits before this start
+        self._stopping = False
+        self._cursors: dict[int, int] = {}
+        self._look_at = self._end_old_at = 0.0
+        self._is_near = False  # Redis to its limit, at the last look
+        self._failure: str | None = None
+        self._thread = Thread(target=self._run, name=LIVE, daemon=True)
+
+    def start(self, is_ready: Callable[[], bool]) -> None:
+        """Write from the moment on that ``is_ready``; a replay of the log comes first."""
+        self._is_ready = is_ready
+        if self.is_on:
+            self._thread.start()
+
+    def on_commit(self, rows: RowTables) -> None:
+        """Queue the rows of a commit, on the committer's thread."""
+        if not self.is_on or not any(kind.__name__ in rows for kind in LIVE_COLUMNS):
+            return
+        counts = self.counts
+        with self._changed:
+            if len(self._queue) == QUEUED_COMMITS:
+                counts.commits_dropped += len(self._queue)
+                self._queue.clear()
+                self._is_missing = True
+            self._queue.append(rows)
+            counts.behind_since = counts.behind_since or monotonic()
+            self._changed.notify()
+
+    def stop(self, timeout_s: float) -> None:
+        """Write the queue; the next start reads from the tables what exceeds the time."""
+        with self._changed:
+            self._stopping = True
+            self._changed.notify()
+        if self._thread.is_alive():
+            self._thread.join(timeout_s)
+
+    @property
+    def is_degraded(self) -> bool:
+        """Whether events are held back, because Redis is nearly full or an attempt failed."""
+        return self.counts.is_suspended or self._failure is not None
+
+    def _run(self) -> None:
+        low_priority()
+        while not self._is_ready():
+            if self._stops_within(_LOOK_EVERY_S):
+                return
+        while True:
+            try:
+                if not self._round():
+                    return
+                self._note(None)
+            except Exception as error:  # noqa: BLE001 - whatever failed: without this thread nothing is written
+                self._note(f"{type(error).__name__}: {error}")
+                self._is_missing = True
+                if self._stops_within(_RETRY_S):
+                    return
+
+    def _stops_within(self, seconds: float) -> bool:
+        with self._changed:
+            return self._changed.wait_for(lambda: self._stopping, seconds)
+
+    def _note(self, failure: str | None) -> None:
+        """Log a failure once, and its end."""
+        self.counts.failures += failure is not None
+        if failure is not None and self._failure is None:
+            log.warning("live_failed", error=failure)
+        elif failure is None and self._failure is not None:
+            log.info("live_continues")
+        self._failure = failure
+
+    def _round(self) -> bool:
+        """Write the next commit, or all missing ones; False at the end."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._queue or self._stopping or self._is_missing, _LOOK_EVERY_S)
+            if self._stopping and (self._is_missing or not self._queue):
+                return False
+        self._look()
+        if self.counts.is_suspended:
+            self._is_missing = True
+            return not self._stops_within(_LOOK_EVERY_S)
+        if self._is_missing:
+            self._fill()
+        else:
+            with self._changed:
+                rows = self._queue.popleft() if self._queue else None
+            if rows is not None:
+                self._publish(rows)
+        with self._changed:
+            if not self._queue and not self._is_missing:
+                self.counts.behind_since = None
+        return True
+
+    def _look(self) -> None:
+        """Give back memory that the log may need, and delete old entries."""
+        now, counts = monotonic(), self.counts
+        if now < self._look_at:
+            return
+        self._look_at = now + _LOOK_EVERY_S
+        share = self._streams.memory_share()
+        is_near = share > TRIM_OVER
+        if is_near and not self._is_near:
+            log.warning("live_trims", redis_memory_share=round(share, 3))
+        self._is_near = is_near
+        if is_near:
+            counts.trimmed += self._streams.halve()
+        is_suspended = share > (TRIM_OVER if counts.is_suspended else SUSPEND_OVER)
+        if is_suspended != counts.is_suspended:
+            counts.is_suspended = is_suspended
+            log.warning("live_suspended" if is_suspended else "live_resumed", redis_memory_share=round(share, 3))
+        if now >= self._end_old_at:
+            self._end_old_at = now + _END_OLD_EVERY_S
+            self._streams.end_old(self._clock.now())
+
+    def _fill(self) -> None:
+        """Write the missing events, within the bounds, from the tables."""
+        with self._changed:
+            self._queue.clear()  # the tables have it
+            self._is_missing = False
+            self.counts.behind_since = self.counts.behind_since or monotonic()
+        self._cursors = self._streams.cursors()
+        oldest = offset_at(self._clock.now() - self._bounds.kept_us)
+        for shard in range(self._progress.shards):
+            after, upto = max(self._cursors.get(shard, 0), oldest), self._progress.committed_offset(shard)
+            stretch = self._pages.newest(shard, after, upto, self._bounds.most_entries) if after < upto else None
+            while stretch is not None and stretch.after < stretch.upto:
+                rows, page_upto = self._pages.page(stretch, PAGE_ROWS)
+                self._publish(rows)
+                self._look()
+                if self._stopping or self.counts.is_suspended:
+                    self._is_missing = True
+                    return
+                stretch = stretch._replace(after=page_upto)
+            self._cursors[shard] = max(self._cursors.get(shard, 0), upto)
+
+    def _publish(self, rows: RowTables) -> None:
+        events = live_events(columns_by_type(rows, LIVE_COLUMNS), self._is_simulated)
+        new = [each for each in events if each.offset > self._cursors.get(each.shard, 0)]
+        for part in _parts(new):
+            cursors = {each.shard: each.offset for each in part}
+            self.counts.published += self._streams.write(part, cursors, self._clock.now())
+            self._cursors |= cursors
+
+
+def _parts(events: Sequence[LiveEvent]) -> Iterator[list[LiveEvent]]:
+    """The events in order, some hundred at a time; those of a log entry stay together."""
+    part: list[LiveEvent] = []
+    for _, entry in groupby(events, attrgetter("shard", "offset")):
+        part += entry
+        if len(part) >= EVENTS_A_WRITE:
+            yield part
+            part = []
+    if part:
+        yield part
+
+
+def opened_live(
+    bounds: LiveBounds | None,
+    target: str | Path,
+    database: duckdb.DuckDBPyConnection,
+    progress: LogProgress,
+    tenancy: Tenancy,
+    opened: ExitStack,
+    *,
+    clock: Clock,
+) -> LivePublishing:
+    """The streams of a service whose flow ends before ``opened``."""
+    client = opened.enter_context(closing(connect_sync(target)))
+
+    def is_simulated(program_id: str) -> bool:
+        return tenancy.programs.source_of(program_id) is ProgramSource.SIMULATED
+
+    live = LivePublishing(
+        bounds, client=client, database=database, progress=progress, is_simulated=is_simulated, clock=clock
+    )
+    opened.callback(live.stop, STOP_WITHIN_S)
+    return live
+
+
+class LiveCollector(Collector):
+    """Reads the counts at each scrape."""
+
+    def __init__(self, publishing: LivePublishing) -> None:
+        self._publishing = publishing
+
+    def collect(self) -> Iterator[Metric]:
+        yield gauge("clearhold_live_enabled", "1 if events are written to Redis, else 0.", self._publishing.is_on)
+        counts = self._publishing.counts
+        since = counts.behind_since
+        yield counter("clearhold_live_published_entries", "Entries written to streams.", counts.published)
+        lag = "Age of the oldest commit that is not in the streams."
+        yield gauge("clearhold_live_lag_seconds", lag, 0.0 if since is None else monotonic() - since)
+        suspended = "1 while nothing is written because Redis is nearly full, else 0."
+        yield gauge("clearhold_live_suspended", suspended, counts.is_suspended)
+        trimmed = "Entries and hashes deleted because Redis is nearly full."
+        yield counter("clearhold_live_trimmed_entries", trimmed, counts.trimmed)
+        dropped = "Commits dropped from a full queue, and read from the tables."
+        yield counter("clearhold_live_dropped_commits", dropped, counts.commits_dropped)
+        yield counter("clearhold_live_failures", "Failed attempts, which are repeated.", counts.failures)

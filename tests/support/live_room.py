@@ -1,0 +1,92 @@
+"""Committed rows, the thread that writes their events into a real Redis, and the streams as a reader finds them."""
+
+from collections import defaultdict
+from pathlib import Path
+from typing import Any, Final, cast
+
+import duckdb
+import msgspec
+import redis
+
+from clearhold.flows.live.publishing import LivePublishing
+from clearhold.store.duck.database import BatchWriter
+from clearhold.store.live.streams import LiveBounds, place_of, stream_key
+from clearhold.store.redis_log.connect import connect_sync
+from clearhold.store.redis_log.progress import LogProgress
+from clearhold.store.redis_log.reader import offset_at
+from clearhold.store.tables import row_tables
+from tests.support.clock import T0, FrozenClock
+from tests.support.duck_rows import PROGRAM, a_transfer
+from tests.support.waiting import eventually
+
+SHARDS: Final = 4
+SIMULATED: Final = "00000000-0000-4000-8000-00000000b00a"
+_STOP_S: Final = 30.0
+
+
+class LiveRoom:
+    """A service's parts around the streams: ``commit`` writes rows as the committer does."""
+
+    def __init__(self, socket: Path, database: duckdb.DuckDBPyConnection, bounds: LiveBounds | None = None) -> None:
+        self.socket, self.database, self.clock = socket, database, FrozenClock()
+        self.client: redis.Redis = connect_sync(socket)
+        self.bounds = bounds or LiveBounds()
+        self.progress, self._writer = LogProgress(SHARDS), BatchWriter(database)
+        self._count = 0
+        self.live = self._new()
+
+    def _new(self) -> LivePublishing:
+        return LivePublishing(
+            self.bounds,
+            client=connect_sync(self.socket),
+            database=self.database,
+            progress=self.progress,
+            is_simulated={SIMULATED}.__contains__,
+            clock=self.clock,
+        )
+
+    def start(self, *, ready: Any = lambda: True) -> None:
+        self.live.start(ready)
+
+    def stop(self) -> None:
+        self.live.stop(_STOP_S)
+
+    def restart(self) -> None:
+        """A new run of the service, on the same stores."""
+        self.stop()
+        self.live = self._new()
+        self.start()
+
+    def next_offset(self) -> int:
+        """An entry of now."""
+        self._count += 1
+        return offset_at(self.clock.now()) + self._count
+
+    def commit(self, *rows: Any) -> None:
+        by_type: dict[type[msgspec.Struct], list[msgspec.Struct]] = defaultdict(list)
+        offsets: dict[int, int] = {}
+        for row in rows:
+            by_type[type(row)].append(row)
+            offsets[row.shard] = max(row.offset, offsets.get(row.shard, 0))
+        tables = row_tables(by_type)
+        self._writer.commit(tables, offsets, T0)
+        self.progress.mark_committed(offsets)
+        self.live.on_commit(tables)
+
+    def transfers(self, number: int, **over: Any) -> list[int]:
+        """Commit this many scored transfers, one a commit; returns their offsets."""
+        offsets = [self.next_offset() for _ in range(number)]
+        for offset in offsets:
+            self.commit(a_transfer(id=f"trf_{offset}", offset=offset, scored_offset=offset, **over))
+        return offsets
+
+    def settle(self) -> None:
+        """Return once all commits are in the streams."""
+        eventually(lambda: self.live.counts.published and self.live.counts.behind_since is None)
+
+    def offsets(self, program_id: str = PROGRAM) -> list[int]:
+        """The log offsets of a stream's entries, in its order."""
+        return [place_of(entry.decode())[0] for entry, _ in self.entries(program_id)]
+
+    def entries(self, program_id: str = PROGRAM) -> list[tuple[bytes, dict[bytes, bytes]]]:
+        return cast("list[tuple[bytes, dict[bytes, bytes]]]", self.client.xrange(stream_key(program_id)))
