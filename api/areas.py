@@ -13,6 +13,7 @@ from litestar.di import Provide
 from litestar.middleware import ASGIMiddleware
 from litestar.types import ControllerRouterHandler
 
+from clearhold.api.accounts.routes import AREA as ACCOUNTS
 from clearhold.api.actions.routes import AREA as ACTIONS
 from clearhold.api.admin.routes import AREA as ADMIN
 from clearhold.api.agents.routes import AREA as AGENTS
@@ -63,6 +64,7 @@ from clearhold.store.idempotency import IdempotencyClaims
 
 LOCAL_URL: Final = "http://127.0.0.1:8080"
 AREAS: Final[tuple[Area, ...]] = (
+    ACCOUNTS,
     ACTIONS,
     ADMIN,
     AGENTS,

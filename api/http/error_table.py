@@ -148,6 +148,9 @@ ERRORS: Final[Mapping[ErrorCode, ErrorEntry]] = {
     ErrorCode.COUNTERPARTY_NOT_FOUND: _unknown(
         "The tenant has no counterparty of this id.", "Wait for the bank's first event or transfer with it."
     ),
+    ErrorCode.ACCOUNT_NOT_FOUND: _unknown(
+        "The tenant has no account of this id.", "Wait for the bank's first event or transfer with it."
+    ),
     ErrorCode.AGENT_NOT_FOUND: _unknown(
         "The tenant has no agent of this id.", "Import it; only entities of the program `agents` are agents."
     ),

@@ -71,6 +71,7 @@ def export_operation(
     item: type[msgspec.Struct],
     query: type[msgspec.Struct],
     example: Mapping[str, Any],
+    rules: Rules = moments_exist,
 ) -> Operation:
     """A whole list as NDJSON or CSV; ``example`` is one item of it."""
     return Operation(
@@ -81,7 +82,7 @@ def export_operation(
         scope=scope,
         answers={200: item},
         refusals=(ErrorCode.TOO_MANY_AT_ONCE,),
-        query=RequestSchema(query, rules=moments_exist),
+        query=RequestSchema(query, rules=rules),
         headers=("Content-Disposition",),
         media=tuple(MEDIA_TYPES.values()),
         text_examples=examples_of(item, example),

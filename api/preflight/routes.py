@@ -12,10 +12,12 @@ from clearhold.api.http.envelope import Outcome, note
 from clearhold.api.http.gate import body_of, checked, effect_id_of, principal_of
 from clearhold.api.http.operation import PREFLIGHT_BODY_LIMIT, Access, Operation, RateClass, examples_of
 from clearhold.api.http.request_schema import RequestSchema
-from clearhold.api.lists.handlers import FastRoute, JsonAnswer, answer_route, answered_by_middleware
+from clearhold.api.lists.handlers import FastRoute, JsonAnswer, answer_route, answered_by_middleware, list_operation
 from clearhold.api.preflight.schemas import (
     PreflightDetail,
+    PreflightPage,
     PreflightRequest,
+    PreflightsQuery,
     PreflightStats,
     PreflightStatsQuery,
     preflight_rules,
@@ -89,6 +91,29 @@ _STATS: Final = _operation(
 )
 
 
+PREFLIGHT_SUMMARY: Final[dict[str, Any]] = {
+    name: PREFLIGHT[name] for name in ("preflightId", "programId", "decision", "score", "band", "degraded", "latencyMs")
+} | {
+    "rail": "ach",
+    "direction": "outgoing",
+    "amountCents": "285000",
+    "currency": "USD",
+    "entityId": "enti_2zExample0001",
+    "counterpartyId": None,
+    "matchedTransferId": None,
+    "createdAt": "2026-03-02T15:04:05.000Z",
+}
+_LIST: Final = list_operation(
+    "listPreflights",
+    tag="preflight",
+    summary="Recorded pre-flights without their reasons, newest first.",
+    scope=KeyScope.PREFLIGHT,
+    page=PreflightPage,
+    query=PreflightsQuery,
+    example=PREFLIGHT_SUMMARY,
+)
+
+
 async def _submit(preflights: PreflightService, scope: Scope) -> JsonAnswer:
     """201 for a new recorded answer, 200 for a replay."""
     request = body_of(scope, PreflightRequest)
@@ -115,6 +140,7 @@ async def preflight_is_answered_by_middleware() -> Preflight:
 AREA: Final = Area(
     routes=(
         preflight_is_answered_by_middleware,
+        answer_route("/api/preflight", _LIST, "preflight_reads", PreflightReads.page),
         answer_route("/api/preflight/{preflight_id:str}", _READ, "preflight_reads", PreflightReads.read),
         answer_route("/api/preflight/stats", _STATS, "preflight_reads", PreflightReads.statistics),
     ),

@@ -15,9 +15,11 @@ from clearhold.api.http.fields import (
     CentsText,
     CountryCode,
     CurrencyCode,
+    CursorText,
     EntryMode,
     IdempotencyKeyText,
     Moment,
+    PageLimit,
     ProgramIds,
     RoutingNumber,
     Slug,
@@ -31,11 +33,12 @@ from clearhold.api.http.validation import (
     moment_failures,
     read_as_meant,
 )
+from clearhold.api.lists.lists import DEFAULT_LIMIT, ListPage
 from clearhold.features.bank.purchases import us_state
 from clearhold.features.core.entries.preflight import Preflight, ProposedTransfer
 from clearhold.features.core.errors import FieldCode
 from clearhold.features.core.principal import Simulated
-from clearhold.features.core.vocabulary import AchType, Direction, Rail, about
+from clearhold.features.core.vocabulary import AchType, Band, Decision, Direction, Rail, about
 
 _OF_CARDS: Final = ("cardPresent", "entryMode", "merchantCategory", "merchantState")
 
@@ -114,6 +117,40 @@ class PreflightDetail(Preflight, frozen=True, kw_only=True, rename="camel"):
     ]
     matched_transfer_id: Annotated[str | None, about("The transfer that landed as proposed within 24 hours, or null.")]
     created_at: str
+
+
+class PreflightsQuery(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
+    program_id: ProgramIds | None = None
+    decision: Annotated[tuple[Decision, ...], msgspec.Meta(min_length=1, max_length=len(Decision))] | None = None
+    from_: Moment | None = msgspec.field(default=None, name="from")
+    to: Moment | None = None
+    limit: PageLimit = DEFAULT_LIMIT
+    cursor: CursorText | None = None
+
+
+class PreflightSummary(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """A recorded pre-flight without its reasons; the parties are those that it was about."""
+
+    preflight_id: str
+    program_id: str
+    decision: Annotated[Decision, about("The recorded decision.")]
+    score: int | None
+    band: Band
+    degraded: bool
+    latency_ms: Annotated[int, about("Milliseconds from the request's arrival to its answer.")]
+    rail: str
+    direction: str
+    amount_cents: str
+    currency: str
+    entity_id: Annotated[str | None, about("The entity that it was about; null when unknown.")]
+    counterparty_id: Annotated[str | None, about("The counterparty that it was about; null when unknown.")]
+    matched_transfer_id: Annotated[str | None, about("The transfer that landed as proposed within 24 hours, or null.")]
+    created_at: str
+    simulated: Simulated = msgspec.UNSET
+
+
+class PreflightPage(ListPage[PreflightSummary], frozen=True, kw_only=True, rename="camel"):
+    pass
 
 
 class PreflightStatsQuery(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):

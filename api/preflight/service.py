@@ -22,14 +22,18 @@ from anyio import to_thread
 
 from clearhold.api.area import Resources
 from clearhold.api.http.head import TooLateError, in_time
+from clearhold.api.lists.lists import ListReader, filter_of, place_by, place_key, to_answer
 from clearhold.api.preflight.schemas import (
     DecisionCounts,
     LatencySummary,
     PreflightDetail,
     PreflightGrades,
+    PreflightPage,
     PreflightRequest,
+    PreflightsQuery,
     PreflightStats,
     PreflightStatsQuery,
+    PreflightSummary,
     Share,
     proposed,
 )
@@ -45,8 +49,10 @@ from clearhold.features.core.instants import DAY_US, format_instant
 from clearhold.features.core.principal import Principal, Program
 from clearhold.features.shard.questions import ProposalScore, ScoreProposal, unscored
 from clearhold.store.duck.inputs import PreflightCounts, Preflights
+from clearhold.store.duck.preflight_list import PreflightFilter, PreflightList, StoredPreflight
 
 _DECIMALS: Final = 4
+_RECORD: Final = msgspec.json.Decoder(PreflightRecord)
 
 
 class PreflightReads:
@@ -55,6 +61,32 @@ class PreflightReads:
     def __init__(self, resources: Resources) -> None:
         self._programs, self._recorded = resources.programs, resources.recorded_preflights
         self._preflights, self._clock = Preflights(resources.stores.database), resources.stores.clock
+        rows = PreflightList(resources.stores.database)
+        self._list = ListReader(
+            rows.list_page, lambda _, page: [*map(self._to_summary, page)], place_by("created_at"), place_key
+        )
+
+    async def page(self, principal: Principal, query: PreflightsQuery) -> PreflightPage:
+        """Newest first; a programId of another tenant is a 404."""
+        wanted = filter_of(PreflightFilter, query, self._programs.filter_by(principal, query.program_id))
+        return PreflightPage.of(*await self._list.page(principal, wanted, query))
+
+    def _to_summary(self, stored: StoredPreflight) -> PreflightSummary:
+        row, record = stored.row, _RECORD.decode(stored.row.body)
+        proposal = record.transfer
+        summary = to_answer(
+            row,
+            PreflightSummary,
+            preflight_id=row.id,
+            rail=proposal.rail,
+            direction=proposal.direction,
+            amount_cents=str(proposal.amount_cents),
+            currency=proposal.currency,
+            entity_id=record.resolved.entity_id,
+            counterparty_id=record.resolved.counterparty_id,
+            matched_transfer_id=stored.transfer_id,
+        )
+        return self._programs.marked(summary, row.program_id)
 
     async def read(self, principal: Principal, preflight_id: str) -> PreflightDetail:
         record = await self._recorded.find(principal, preflight_id.lower())

@@ -40,8 +40,8 @@ _PERIOD: Final = (
 
 _ACTOR: Final = _operation(
     id="getActorReport",
-    summary="An entity, counterparty or agent over a period: score, transfers, alerts and decisions. "
-    "actorType is entity, counterparty or agent; an agent is an entity of the program agents. " + _PERIOD + " "
+    summary="An entity, counterparty, agent or account over a period: score, transfers, alerts and decisions. "
+    "An agent is an entity of the program agents; an account has no score. " + _PERIOD + " "
     "History, transitions, alerts and dispositions are the newest 200 of the period, the first two oldest first. "
     "400 if several programs have an actor of that id and programId names none of them.",
     answers={200: ActorReport},
@@ -50,6 +50,7 @@ _ACTOR: Final = _operation(
         ErrorCode.ENTITY_NOT_FOUND,
         ErrorCode.COUNTERPARTY_NOT_FOUND,
         ErrorCode.AGENT_NOT_FOUND,
+        ErrorCode.ACCOUNT_NOT_FOUND,
     ),
     asks_owner=True,
     answer_example=_EXAMPLES["actor_report"],

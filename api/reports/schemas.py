@@ -1,5 +1,6 @@
 """Reports as the interface shows them: of an actor, of a program, of a program's week."""
 
+from enum import StrEnum
 from typing import Annotated, Final, Literal
 
 import msgspec
@@ -7,7 +8,7 @@ import msgspec
 from clearhold.api.http.fields import WEEK, DayBound, ProgramId
 from clearhold.features.catalogue.kris import KriStatus, KriUnit, KriValue
 from clearhold.features.core.principal import Simulated
-from clearhold.features.core.vocabulary import ActorType, AlertDecision, AlertStatus, Band, Reason, Route, about, minted
+from clearhold.features.core.vocabulary import AlertDecision, AlertStatus, Band, Reason, Route, about, minted
 
 Instant = Annotated[str, msgspec.Meta(extra_json_schema={"format": "date-time"})]
 
@@ -123,11 +124,20 @@ class ActorDisposition(msgspec.Struct, frozen=True, kw_only=True, rename="camel"
     created_at: str
 
 
+class ReportedType(StrEnum):
+    """The actors of reports; an account has no score of its own."""
+
+    ENTITY = "entity"
+    COUNTERPARTY = "counterparty"
+    AGENT = "agent"
+    ACCOUNT = "account"
+
+
 class ActorReport(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """An entity, counterparty or agent over a period of whole days."""
+    """An entity, counterparty, agent or account over a period of whole days."""
 
     kind: Annotated[Literal["actor"], about("Always actor.")]
-    type: Annotated[ActorType, about("What the actor is.")]
+    type: Annotated[ReportedType, about("What the actor is.")]
     id: Annotated[str, about("The bank's id of the actor.")]
     name: Annotated[str | None, about("The name that the bank gave last; null when it gave none.")]
     program_id: str

@@ -13,6 +13,7 @@ from typing import Any, Final
 import msgspec
 from anyio import to_thread
 
+from clearhold.api.accounts.routes import AccountFinder
 from clearhold.api.area import Resources
 from clearhold.api.http.fields import RULE_OF_PATTERN, WEEK
 from clearhold.api.http.validation import Failure
@@ -32,6 +33,7 @@ from clearhold.api.reports.schemas import (
     ProgramRank,
     ProgramReport,
     ProgramReportQuery,
+    ReportedType,
     ReturnCounts,
     ScoreSignal,
     SignalTrend,
@@ -168,16 +170,17 @@ class ActorReports:
             ReportScores(database),
         )
         self._alerts, self._transfers = ReportAlerts(database), ReportTransfers(database)
+        self._accounts = AccountFinder(resources)
 
     async def read(self, principal: Principal, actor_type: str, actor_id: str, query: ActorQuery) -> ActorReport:
-        if actor_type not in set(ActorType):
-            raise invalid("actorType", "must be entity, counterparty or agent", FieldCode.NOT_ONE_OF)
+        if actor_type not in set(ReportedType):
+            raise invalid("actorType", "must be entity, counterparty, agent or account", FieldCode.NOT_ONE_OF)
         now = self._clock.now()
         span = period_of(query.from_, query.to, now=now)
         subject, report = await to_thread.run_sync(
-            self._read, principal, ActorType(actor_type), actor_id, query.program_id, span, now
+            self._read, principal, ReportedType(actor_type), actor_id, query.program_id, span, now
         )
-        if span.end <= now:
+        if span.end <= now or subject.type == ReportedType.ACCOUNT:
             return report
         question = ReadScores(ActorType(subject.type), (actor_id,), now)
         (score,) = (await self._owner.query(subject.program_id, question)).value
@@ -186,17 +189,15 @@ class ActorReports:
     def _read(
         self,
         principal: Principal,
-        kind: ActorType,
+        kind: ReportedType,
         actor_id: str,
         named: str | None,
         span: Span,
         now: int,
     ) -> tuple[ReportSubject, ActorReport]:
         """The scored subject, and its report with the last score record of the period."""
-        row = self._parties.find(principal, kind, actor_id, named)
-        program_id, name = row.program_id, row.name
-        is_agent = kind is not ActorType.COUNTERPARTY and self._parties.holds_agents(principal, program_id)
-        subject = ReportSubject(program_id, ActorType.AGENT if is_agent else kind, actor_id)
+        subject, name = self._subject(principal, kind, actor_id, named)
+        program_id = subject.program_id
         actor = self._actors.find(principal, program_id, kind, actor_id)
         alerts = self._alerts.of_actor(principal, actor, span, MOST_LISTED)
         decisions = self._alerts.dispositions_of_actor(principal, actor, span, MOST_LISTED)
@@ -218,6 +219,17 @@ class ActorReports:
             dispositions=tuple(to_answer(row, ActorDisposition) for row in decisions),
         )
         return subject, self._programs.marked(report, program_id)
+
+    def _subject(
+        self, principal: Principal, kind: ReportedType, actor_id: str, named: str | None
+    ) -> tuple[ReportSubject, str | None]:
+        """The scored subject and its name; an account has neither a score nor a name."""
+        if kind is ReportedType.ACCOUNT:
+            account = self._accounts.find(principal, actor_id, named)
+            return ReportSubject(account.program_id, kind, actor_id), None
+        row = self._parties.find(principal, ActorType(kind), actor_id, named)
+        is_agent = kind is not ReportedType.COUNTERPARTY and self._parties.holds_agents(principal, row.program_id)
+        return ReportSubject(row.program_id, ActorType.AGENT if is_agent else kind, actor_id), row.name
 
 
 def _trends(signals: list[SignalCount] | None) -> dict[str, SignalTrend] | None:

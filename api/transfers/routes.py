@@ -15,6 +15,7 @@ from clearhold.api.transfers.service import (
     TransferService,
     TransfersQuery,
     TransferSummary,
+    amounts_in_order,
 )
 from clearhold.features.core.errors import ErrorCode
 from clearhold.features.core.principal import KeyScope
@@ -83,6 +84,7 @@ _LIST: Final = list_operation(
     page=TransferPage,
     query=TransfersQuery,
     example=TRANSFER_SUMMARY,
+    rules=amounts_in_order,
 )
 _EXPORT: Final = export_operation(
     "exportTransfers",
@@ -92,6 +94,7 @@ _EXPORT: Final = export_operation(
     item=TransferSummary,
     query=ExportQuery,
     example=TRANSFER_SUMMARY,
+    rules=amounts_in_order,
 )
 _READ: Final = Operation(
     id="getTransfer",

@@ -5,7 +5,7 @@ Errors  NotFoundError for a transfer or program that is not this tenant's; Inval
         object cannot be read
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from typing import Annotated, Any, Final
 
@@ -14,7 +14,8 @@ from anyio import to_thread
 from msgspec.structs import replace
 
 from clearhold.api.area import Resources
-from clearhold.api.http.fields import BankIds, CursorText, Moment, PageLimit, ProgramId, ProgramIds
+from clearhold.api.http.fields import BankIds, CentsText, CursorText, Listed, Moment, PageLimit, ProgramId, ProgramIds
+from clearhold.api.http.validation import Failure
 from clearhold.api.lists.exports import Batches, ExportFormat
 from clearhold.api.lists.lists import (
     BATCH,
@@ -24,6 +25,7 @@ from clearhold.api.lists.lists import (
     Place,
     batches_of,
     filter_of,
+    moments_exist,
     place_by,
     to_answer,
 )
@@ -31,13 +33,13 @@ from clearhold.api.log.commands import unknown_transfer
 from clearhold.api.program_service import ProgramService, several_programs
 from clearhold.features.bank.masking import masked_raw
 from clearhold.features.catalogue.vector import TransferFeaturesRow, values_by_name
-from clearhold.features.core.errors import ErrorCode, NotFoundError, UnavailableError
+from clearhold.features.core.errors import ErrorCode, FieldCode, NotFoundError, UnavailableError
 from clearhold.features.core.log_entry import EntryKind
-from clearhold.features.core.money import UsdRate
+from clearhold.features.core.money import UsdRate, parse_cents
 from clearhold.features.core.principal import Principal, Simulated
 from clearhold.features.core.rows.events import TransferRow
 from clearhold.features.core.scorecards import scorecard_sha256
-from clearhold.features.core.vocabulary import Band, Reason, about
+from clearhold.features.core.vocabulary import Band, Rail, Reason, about
 from clearhold.features.policy.card_book import card_version
 from clearhold.features.scorers.trs_v1.scorer import DEFAULT
 from clearhold.store.control.policies import TenantPolicies
@@ -46,13 +48,26 @@ from clearhold.store.duck.transfers import StoredTransferRow, TransferFilter, Tr
 from clearhold.store.lake.log_segments import RawEvents
 
 
+def amounts_in_order(plain: Mapping[str, Any]) -> Iterable[Failure]:
+    """Instants as in all lists, and amounts in this order."""
+    yield from moments_exist(plain)
+    least, most = (parse_cents(plain.get(name) or "") for name in ("amountFrom", "amountTo"))
+    if least is not None and most is not None and least > most:
+        yield Failure("amountFrom", "must not be over amountTo", FieldCode.CONFLICTING)
+
+
 class TransferFilters(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
-    """Filters of lists and exports of transfers."""
+    """Filters of lists and exports of transfers. Amounts are in a transfer's own currency, both bounds included."""
 
     program_id: ProgramIds | None = None
     band: Annotated[tuple[Band, ...], msgspec.Meta(min_length=1, max_length=4)] | None = None
     entity_id: BankIds | None = None
     counterparty_id: BankIds | None = None
+    account_id: BankIds | None = None
+    rail: Annotated[tuple[Rail, ...], msgspec.Meta(min_length=1, max_length=len(Rail))] | None = None
+    status: Annotated[tuple[Listed, ...], msgspec.Meta(min_length=1, max_length=20)] | None = None
+    amount_from: CentsText | None = None
+    amount_to: CentsText | None = None
     from_: Moment | None = msgspec.field(default=None, name="from")
     to: Moment | None = None
 

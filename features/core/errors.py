@@ -54,6 +54,7 @@ class ErrorCode(StrEnum):
     PROGRAM_NOT_FOUND = "program_not_found"
     ENTITY_NOT_FOUND = "entity_not_found"
     COUNTERPARTY_NOT_FOUND = "counterparty_not_found"
+    ACCOUNT_NOT_FOUND = "account_not_found"
     AGENT_NOT_FOUND = "agent_not_found"
     TRANSFER_NOT_FOUND = "transfer_not_found"
     EVENT_NOT_FOUND = "event_not_found"

@@ -79,6 +79,11 @@ class TransferFilter(RowFilter, frozen=True, kw_only=True):
     bands: tuple[str, ...] | None = msgspec.field(default=None, name="band")
     entity_ids: tuple[str, ...] | None = msgspec.field(default=None, name="entityId")
     counterparty_ids: tuple[str, ...] | None = msgspec.field(default=None, name="counterpartyId")
+    account_ids: tuple[str, ...] | None = msgspec.field(default=None, name="accountId")
+    rails: tuple[str, ...] | None = msgspec.field(default=None, name="rail")
+    statuses: tuple[str, ...] | None = msgspec.field(default=None, name="status")
+    amount_from: str | None = msgspec.field(default=None, name="amountFrom")
+    amount_to: str | None = msgspec.field(default=None, name="amountTo")
     created_from: int | None = msgspec.field(default=None, name="from")
     created_to: int | None = msgspec.field(default=None, name="to")
 
@@ -89,6 +94,13 @@ class TransferFilter(RowFilter, frozen=True, kw_only=True):
             sql, values = acting_for(self.entity_ids)
             predicate.add(sql, *values)
         predicate.among("counterparty_id", self.counterparty_ids)
+        predicate.among("account_id", self.account_ids)
+        predicate.among("rail", self.rails)
+        predicate.among("status", self.statuses and tuple(status.upper() for status in self.statuses))
+        if self.amount_from is not None:
+            predicate.add("amount_cents >= ?", int(self.amount_from))
+        if self.amount_to is not None:
+            predicate.add("amount_cents <= ?", int(self.amount_to))
         predicate.between("bank_created_at", self.created_from, self.created_to)
         return predicate
 

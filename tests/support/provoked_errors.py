@@ -299,6 +299,7 @@ CASES: Final[dict[ErrorCode, Provoke]] = {
     ErrorCode.PROGRAM_NOT_FOUND: sent("GET", f"/api/programs/{UNKNOWN_ID}"),
     ErrorCode.ENTITY_NOT_FOUND: sent("GET", "/api/entities/enti_x"),
     ErrorCode.COUNTERPARTY_NOT_FOUND: sent("GET", "/api/counterparties/cpty_x"),
+    ErrorCode.ACCOUNT_NOT_FOUND: sent("GET", "/api/accounts/bacc_x"),
     ErrorCode.TRANSFER_NOT_FOUND: sent("GET", "/api/transfers/acht_x"),
     ErrorCode.EVENT_NOT_FOUND: sent("GET", "/api/events/evnt_x"),
     ErrorCode.OBJECT_LOST: lost_object,

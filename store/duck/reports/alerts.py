@@ -27,10 +27,11 @@ from clearhold.store.tables import Predicate, Span, placeholders
 _ACCOUNTS: Final = f"""
     SELECT account_id FROM ({FIRST_OWNERS.format(matching="tenant_id = ? AND program_id = ?")}) WHERE owner_id = ?"""
 _COUNTERPARTY: Final = "counterparty"
+_ACCOUNT: Final = "account"
 
 
 class ReportedActor(NamedTuple):
-    """``type`` is entity, agent or counterparty."""
+    """``type`` is entity, agent, counterparty or account."""
 
     program_id: str
     type: str
@@ -42,6 +43,8 @@ class ReportedActor(NamedTuple):
         """The condition of its transfers, and its values."""
         if self.type == _COUNTERPARTY:
             return "counterparty_id = ?", [self.id]
+        if self.type == _ACCOUNT:
+            return "account_id = ?", [self.id]
         if not self.account_ids:
             return "entity_id = ?", [self.id]
         of_accounts = f"entity_id IS NULL AND account_id IN {placeholders(self.account_ids)}"
@@ -51,7 +54,7 @@ class ReportedActor(NamedTuple):
     def alerts(self) -> tuple[str, list[str]]:
         """The condition of the alerts on it, on its accounts and on its transfers in its program, and its values."""
         condition, ids = self.transfers
-        subject = _COUNTERPARTY if self.type == _COUNTERPARTY else "entity"
+        subject = self.type if self.type in {_COUNTERPARTY, _ACCOUNT} else "entity"
         of_transfers = f"""subject_type = 'transfer' AND program_id = ? AND subject_id IN (
             SELECT transfers.id FROM transfers WHERE program_id = ? AND {condition})"""
         sql = f"(subject_type = '{subject}' AND subject_id = ?) OR ({of_transfers})"
@@ -68,7 +71,7 @@ class ReportActors(CommittedRows):
 
         They are looked up first: a condition on a few values costs a tenth of one on another table.
         """
-        if kind == _COUNTERPARTY:
+        if kind in {_COUNTERPARTY, _ACCOUNT}:
             return ReportedActor(program_id, kind, actor_id, ())
         values = [principal.tenant_id, program_id, actor_id]
         accounts = self._read(_ACCOUNTS, values)
