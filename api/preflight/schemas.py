@@ -129,7 +129,7 @@ class PreflightsQuery(msgspec.Struct, frozen=True, kw_only=True, rename="camel",
 
 
 class PreflightSummary(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """A recorded pre-flight without its reasons; the parties are those that it was about."""
+    """A recorded pre-flight without its reasons; with the parties that it was about."""
 
     preflight_id: str
     program_id: str

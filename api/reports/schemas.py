@@ -125,7 +125,7 @@ class ActorDisposition(msgspec.Struct, frozen=True, kw_only=True, rename="camel"
 
 
 class ReportedType(StrEnum):
-    """The actors of reports; an account has no score of its own."""
+    """The actors of reports; an account has no score, only its owner has."""
 
     ENTITY = "entity"
     COUNTERPARTY = "counterparty"

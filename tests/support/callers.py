@@ -98,6 +98,7 @@ class World:
             "event": "evnt_acht_0",
             "entity": "enti_0",
             "counterparty": "cpty_of_0",
+            "known account": "bacc_of_0",
             "scored entity": "enti_scored",
             "preflight": self.preflights[self.payroll["id"]],
             "alert": self.alerts[self.payroll["id"]],
@@ -118,10 +119,11 @@ class World:
         self.callers = self._all_callers()
 
     def _begin(self, program: dict[str, Any], number: int) -> None:
-        """Land a transfer, one that opens alerts, an entity and a counterparty."""
+        """Land a transfer, one that opens alerts, an entity, a counterparty and an account."""
         self.land(program, f"acht_{number}")
         self.land(program, f"acht_alerting_{number}", **ALERTING)
-        for family, party_id in (("identity", f"enti_{number}"), ("counterparty", f"cpty_of_{number}")):
+        kinds = (("identity", "enti"), ("counterparty", "cpty_of"), ("account", "bacc_of"))
+        for family, party_id in ((family, f"{prefix}_{number}") for family, prefix in kinds):
             assert self.api.deliver(program, party(family, party_id)).status_code == 200
 
     def _all_callers(self) -> dict[str, Caller]:

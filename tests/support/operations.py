@@ -77,7 +77,7 @@ def _actor_report(kind: str) -> tuple[Operation, Operation]:
         template="/api/reports/actor/{}/{}",
         access=Access.BEARER,
         scope="reports",
-        fills=(kind,),
+        fills=("known account" if kind == "account" else kind,),
     )
     return anywhere, msgspec.structs.replace(anywhere, query=(("programId", "program"),), names="a program")
 
@@ -214,7 +214,7 @@ OPERATIONS: Final = (
         names="a program",
     ),
     *_listed("/api/accounts", "alerts:read"),
-    *_party("accounts", "account"),
+    *_party("accounts", "known account"),
     *_party("entities", "entity"),
     *_party("counterparties", "counterparty"),
     *_listed("/api/alerts", "alerts:read"),

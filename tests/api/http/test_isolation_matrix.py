@@ -203,6 +203,7 @@ def theirs_of(world: World, name: str) -> str:
         "scored entity": "enti_3",
         "event": "evnt_acht_3",
         "counterparty": "cpty_of_3",
+        "known account": "bacc_of_3",
         "preflight": world.preflights[world.theirs["id"]],
     }
     return named.get(name, UNKNOWN_ID)

@@ -58,6 +58,8 @@ def all_marks(world: World) -> set[tuple[str, bool | str]]:
         "/api/transfers?limit=100",
         "/api/alerts?limit=100",
         "/api/alerts/summaries?limit=100",
+        "/api/accounts?limit=100",
+        "/api/preflight?limit=100",
         "/api/labels",
         "/api/actions?limit=100",
         "/api/kri/snapshots",
