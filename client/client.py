@@ -152,6 +152,25 @@ class ClearholdClient:
         """One page ``{data, hasMore, nextCursor}``; the query's names are the interface's own."""
         return self._object("GET", "/api/alerts", query=query)
 
+    def waiting(self, kind: str, **query: str) -> dict[str, Any]:
+        """One page of ``stacks``, or of ``alerts``, as the interface lists them: the worst first."""
+        return self._object("GET", f"/api/{kind}", query=query)
+
+    def one_waiting(self, kind: str, id_: str) -> dict[str, Any]:
+        """One of the ``stacks`` with its alerts, or one of the ``alerts`` with all that a decision needs."""
+        return self._object("GET", f"/api/{kind}/{path_segment(id_)}")
+
+    def explain(self, transfer_id: str, *, program_id: str) -> dict[str, Any]:
+        """The score of a transfer, recomputed and explained."""
+        return self._object(
+            "GET", f"/api/transfers/{path_segment(transfer_id)}/explain", query={"programId": program_id}
+        )
+
+    def decide(self, kind: str, id_: str, decision: Mapping[str, Any], *, key: str) -> dict[str, Any]:
+        """Sign a decision on one of the ``stacks`` or ``alerts``; a repeat under its ``key`` signs nothing more."""
+        path = f"/api/{kind}/{path_segment(id_)}/decide"
+        return self._object("POST", path, body=decision, key=key)
+
     def published_keys(self) -> bytes:
         """The JWKS of the keys that sign checkpoints and proofs."""
         return self._get("/.well-known/jwks.json").content
@@ -265,8 +284,10 @@ class ClearholdClient:
         body: Mapping[str, Any] | None = None,
         query: Mapping[str, str] | None = None,
         safe: bool = True,
+        key: str | None = None,
     ) -> dict[str, Any]:
-        return self._decoded(self._call(method, path, body=body, query=query, safe=safe), dict[str, Any])
+        """``key`` is an Idempotency-Key."""
+        return self._decoded(self._call(method, path, body=body, query=query, safe=safe, key=key), dict[str, Any])
 
     def _decoded(self, answer: httpx.Response, type_: type[_Answer]) -> _Answer:
         try:
@@ -286,9 +307,12 @@ class ClearholdClient:
         body: Mapping[str, Any] | None = None,
         query: Mapping[str, str] | None = None,
         safe: bool = True,
+        key: str | None = None,
     ) -> httpx.Response:
         content = msgspec.json.encode(body) if body is not None else b""
         headers = {"Content-Type": "application/json"} if body is not None else {}
+        if key is not None:
+            headers["Idempotency-Key"] = key
         return self._send(method, path, content=content, headers=headers, query=query, safe=safe)
 
     def _send(

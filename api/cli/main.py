@@ -29,6 +29,7 @@ explain    api.cli.explain    Print a transfer's score with inputs and reasons, 
 lake       api.cli.lake       The lake for analysts: Parquet files behind the commit.
 listen     api.cli.listen     Forward the deliveries of a webhook endpoint, signed, to a receiver on this machine.
 live       api.cli.live       Readers of the live streams: users of Redis who can read these and nothing else.
+queue      api.cli.queue      Work the queue at a terminal: the worst first, read, and decide with keys.
 rebuild    api.cli.directory  Rebuild the database from the log and the chain files; the old database is set aside.
 replay     api.cli.replay     Post a file of bank events, signed. Safe to run again: events are recognised by their id.
 rules      api.cli.rules      Rules as files: check them, compare them, backtest them.

@@ -30,6 +30,7 @@ from clearhold.features.policy.card_book import TransferCard, card_version
 from clearhold.features.scorers.cards import DEFAULTS, compile_card, faults_of
 from clearhold.features.scorers.trs_v1 import scorer as trs_v1
 from clearhold.features.shard.questions import ReadScores
+from clearhold.features.state.program import AGENTS_SLUG
 from clearhold.store.control.scorecard_registry import card_in
 from clearhold.store.duck.transfers import Transfers
 
@@ -119,7 +120,11 @@ class ExplainService:
         return await self._actor(principal, ActorType.COUNTERPARTY, counterparty_id, query.program_id)
 
     async def agent(self, principal: Principal, entity_id: str) -> ActorExplained:
-        return await self._actor(principal, ActorType.AGENT, entity_id, None)
+        """An agent is in the program ``agents`` alone, which no key of another program reaches."""
+        program = self._programs.find_by_slug(principal, AGENTS_SLUG)
+        if program is None:
+            raise NotFoundError("Unknown agent on this tenant.", ErrorCode.AGENT_NOT_FOUND)
+        return await self._actor(principal, ActorType.AGENT, entity_id, program.id)
 
     async def _actor(
         self, principal: Principal, kind: ActorType, actor_id: str, program_id: str | None
