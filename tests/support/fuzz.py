@@ -44,7 +44,7 @@ checks.positive_data_acceptance.expected-statuses = ["2xx", 400, 401, 403, 404, 
 
 # Whether several programs have a counterparty of one id, so that one has to be named, is in the data.
 [[operations]]
-include-operation-id = ["getCounterparty", "exportCounterparty"]
+include-operation-id = ["getCounterparty", "exportCounterparty", "explainCounterparty"]
 checks.positive_data_acceptance.expected-statuses = ["2xx", 400, 401, 403, 404, 409, 429, "5xx"]
 
 # Whether an alert waits for a person, whom a key has to name, is in the alert, not in the request.
@@ -54,7 +54,7 @@ checks.positive_data_acceptance.expected-statuses = ["2xx", 400, 401, 403, 404, 
 
 # Which targets a type of action takes, the document says in words; nor does it say which keys name nobody.
 [[operations]]
-include-operation-id = ["requestAction", "approveAction"]
+include-operation-id = ["requestAction", "approveAction", "declineAction", "withdrawAction"]
 checks.positive_data_acceptance.expected-statuses = ["2xx", 400, 401, 403, 404, 409, 429, "5xx"]
 
 # A cursor that this service has not given out is a 400, and no schema tells it from one that it has.
