@@ -44,6 +44,7 @@ from clearhold.api.lists.handlers import SERVICES
 from clearhold.api.live.routes import AREA as LIVE
 from clearhold.api.metrics.routes import AREA as METRICS
 from clearhold.api.openapi.document import document_of
+from clearhold.api.overview.routes import AREA as OVERVIEW
 from clearhold.api.parties.routes import AREA as PARTIES
 from clearhold.api.policies.routes import AREA as POLICIES
 from clearhold.api.preflight.routes import AREA as PREFLIGHT
@@ -85,6 +86,7 @@ AREAS: Final[tuple[Area, ...]] = (
     LIMITS,
     LIVE,
     METRICS,
+    OVERVIEW,
     PARTIES,
     POLICIES,
     PREFLIGHT,

@@ -264,6 +264,24 @@ def _most_of_one_entity(
     return CapUsage(int(sums[most]), int(counts[most]))
 
 
+class CapUse(msgspec.Struct, frozen=True, kw_only=True):
+    """A cap in force with its use now, None without transfers."""
+
+    kind: CapKind
+    cap: int
+    observed: int | None
+
+
+def caps_in_use(program: ProgramState, *, at: int) -> tuple[CapUse, ...]:
+    """The caps in force with their use. Without a cap no transfer is looked at."""
+    usage = cap_usage(program, at) if len(program.caps) else {}
+    return tuple(
+        CapUse(kind=version.kind, cap=version.cap, observed=usage[version.kind].observed)
+        for version in program.caps
+        if version.cap is not None
+    )
+
+
 class ObservedCap(msgspec.Struct, frozen=True, kw_only=True):
     """A kind of cap with its use now. ``newest`` is its last change, None for a kind that never had a cap."""
 

@@ -14,7 +14,7 @@ from clearhold.features.core.measured import DayTotals
 from clearhold.features.core.money import UsdRate
 from clearhold.features.core.scorecards import Scorecard
 from clearhold.features.core.vocabulary import ActorType, Score
-from clearhold.features.limits.caps import ProgramLimits, program_limits
+from clearhold.features.limits.caps import CapUse, ProgramLimits, caps_in_use, program_limits
 from clearhold.features.limits.proposed import LimitEvaluation, assess_proposed, evaluate_ladder
 from clearhold.features.measurement.actor_evaluation import evaluate_actor, evaluate_counterparty
 from clearhold.features.measurement.actor_inputs import totals_of
@@ -78,6 +78,15 @@ class ReadLimits(msgspec.Struct, frozen=True, tag=True):
 
     def answer(self, program: ProgramState) -> ProgramLimits:
         return program_limits(program, at=self.at)
+
+
+class ReadCapUse(msgspec.Struct, frozen=True, tag=True):
+    """The program's caps in force, with their use ``at`` that instant."""
+
+    at: int
+
+    def answer(self, program: ProgramState) -> tuple[CapUse, ...]:
+        return caps_in_use(program, at=self.at)
 
 
 class EvaluateLadder(msgspec.Struct, frozen=True, tag=True):
@@ -255,6 +264,7 @@ AnyQuestion = (
     SeenEvents
     | ScoreProposal
     | ReadLimits
+    | ReadCapUse
     | EvaluateLadder
     | CountParties
     | ActorIds

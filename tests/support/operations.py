@@ -200,6 +200,7 @@ OPERATIONS: Final = (
     *_explained("entities", "entity"),
     *_explained("counterparties", "counterparty"),
     Operation(method="GET", path="/api/programs", access=Access.BEARER),
+    *_listed("/api/programs/overview", "reports"),
     Operation(method="GET", path="/api/programs/{}", access=Access.BEARER, fills=("program",)),
     *_listed("/api/transfers", "alerts:read"),
     *_listed("/api/transfers/export", "alerts:read"),
