@@ -1,4 +1,4 @@
-"""Every program in one read: its standing, what waits on it, and its scores of the last days."""
+"""Every program in one read: its standing, its waiting alerts, and its scores of the last days."""
 
 import asyncio
 from collections.abc import Sequence
