@@ -31,7 +31,7 @@ from prometheus_client.registry import Collector
 from clearhold.features.core.vocabulary import ProgramSource
 from clearhold.features.live.events import LIVE_COLUMNS, live_events
 from clearhold.features.live.payloads import LiveEvent
-from clearhold.flows.running.counts import counter, gauge
+from clearhold.flows.running.counts import Distribution, counter, gauge, histogram
 from clearhold.store.clock import Clock
 from clearhold.store.control.tenancy import Tenancy
 from clearhold.store.duck.live_rows import LiveRowPages
@@ -49,6 +49,7 @@ PAGE_ROWS: Final = 1_024
 TRIM_OVER: Final = 0.40
 SUSPEND_OVER: Final = 0.45
 STOP_WITHIN_S: Final = 0.5
+DELAY_SECONDS_BOUNDS: Final = (0.001, 0.0025, 0.005, 0.01, 0.015, 0.02, 0.03, 0.05, 0.1, 0.25, 0.5, 1, 5, 60)
 _LOOK_EVERY_S: Final = 1.0
 _END_OLD_EVERY_S: Final = 60.0
 _RETRY_S: Final = 0.5
@@ -61,6 +62,7 @@ class LiveCounts:
 
     def __init__(self) -> None:
         self.published = 0
+        self.delays = Distribution(DELAY_SECONDS_BOUNDS)
         self.commits_dropped = 0
         self.trimmed = 0
         self.failures = 0
@@ -87,7 +89,7 @@ class LivePublishing:
         self._streams = LiveStreams(client, self._bounds)
         self._pages, self._progress, self._is_simulated = LiveRowPages(database), progress, is_simulated
         self._is_ready: Callable[[], bool] = lambda: True
-        self._queue: deque[RowTables] = deque()
+        self._queue: deque[tuple[float, RowTables]] = deque()  # with the time of the commit
         self._changed = Condition()
         self._is_missing = True  # at first: the commits before this start
         self._stopping = False
@@ -113,8 +115,9 @@ class LivePublishing:
                 counts.commits_dropped += len(self._queue)
                 self._queue.clear()
                 self._is_missing = True
-            self._queue.append(rows)
-            counts.behind_since = counts.behind_since or monotonic()
+            now = monotonic()
+            self._queue.append((now, rows))
+            counts.behind_since = counts.behind_since or now
             self._changed.notify()
 
     def stop(self, timeout_s: float) -> None:
@@ -173,9 +176,10 @@ class LivePublishing:
             self._fill()
         else:
             with self._changed:
-                rows = self._queue.popleft() if self._queue else None
-            if rows is not None:
-                self._publish(rows)
+                commit = self._queue.popleft() if self._queue else None
+            if commit is not None:
+                self._publish(commit[1])
+                self.counts.delays.add(monotonic() - commit[0])
         with self._changed:
             if not self._queue and not self._is_missing:
                 self.counts.behind_since = None
@@ -278,6 +282,7 @@ class LiveCollector(Collector):
         counts = self._publishing.counts
         since = counts.behind_since
         yield counter("clearhold_live_published_entries", "Entries written to streams.", counts.published)
+        yield histogram("clearhold_live_delay_seconds", "Commit to its entries in the streams.", counts.delays)
         lag = "Age of the oldest commit that is not in the streams."
         yield gauge("clearhold_live_lag_seconds", lag, 0.0 if since is None else monotonic() - since)
         suspended = "1 while nothing is written because Redis is nearly full, else 0."
