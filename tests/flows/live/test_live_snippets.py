@@ -142,3 +142,17 @@ def test_given_a_removed_user_or_a_wrong_name_then_redis_does_not_know_it(bank: 
     refused = subprocess.run([CLEARHOLD, "live", "user", "default", "--data", data], capture_output=True, check=False)
     assert refused.returncode == 2
     assert b"not default" in refused.stderr
+
+
+def test_given_a_redis_near_its_limit_then_readiness_names_the_streams_and_the_service_stays_ready(
+    bank: RunningBank,
+) -> None:
+    with closing(connect_sync(bank.service.data / "redis.sock")) as client:
+        before = client.config_get("maxmemory")["maxmemory"]
+        client.config_set("maxmemory", int(client.info("memory")["used_memory"] / 0.47))
+        try:
+            eventually(lambda: "live" in bank.ask("GET", "/readyz").get("degradedWork", ()))
+            assert bank.ask("GET", "/readyz")["status"] == "ready"
+        finally:
+            client.config_set("maxmemory", before)
+    eventually(lambda: "degradedWork" not in bank.ask("GET", "/readyz"))
