@@ -32,10 +32,10 @@ from clearhold.api.lists.lists import ListReader, filter_of, place_by, place_key
 from clearhold.api.log.commands import approver_needed, change_pending, unknown_action, unknown_alert
 from clearhold.features.core.entries.actions import (
     CHANGES_OF_OURS,
-    ActionAnswer,
     ActionEntry,
     ActionStatus,
     ActionType,
+    ApprovalAnswer,
     ApprovalEntry,
     same_person,
 )
@@ -169,20 +169,20 @@ class ActionService:
         self, principal: Principal, action_id: str, request: EndingRequest, effect_id: str | None
     ) -> Action:
         """The declined action; the refusal of one that no longer waits, or of its requester."""
-        return await self._end(principal, action_id, ActionAnswer.DECLINE, request.note, effect_id)
+        return await self._end(principal, action_id, ApprovalAnswer.DECLINE, request.note, effect_id)
 
     async def withdraw(
         self, principal: Principal, action_id: str, request: EndingRequest, effect_id: str | None
     ) -> Action:
         """The withdrawn action; the refusal of one that no longer waits, or of another person."""
-        return await self._end(principal, action_id, ActionAnswer.WITHDRAW, request.note, effect_id)
+        return await self._end(principal, action_id, ApprovalAnswer.WITHDRAW, request.note, effect_id)
 
     async def _end(
-        self, principal: Principal, action_id: str, answer: ActionAnswer, note: str, effect_id: str | None
+        self, principal: Principal, action_id: str, answer: ApprovalAnswer, note: str, effect_id: str | None
     ) -> Action:
         row = (await self._find(principal, action_id)).row
         is_requester = same_person(principal.operator, row.requested_by)
-        if is_key_operator(principal.operator) and not (answer is ActionAnswer.WITHDRAW and is_requester):
+        if is_key_operator(principal.operator) and not (answer is ApprovalAnswer.WITHDRAW and is_requester):
             raise approver_needed()
         self._check_may_end(principal, row)
         ending = partial(

@@ -92,10 +92,10 @@ def alert_lines(detail: dict[str, Any]) -> Iterator[str]:
         yield f"  Decided {disposition['decision']} by {disposition['decidedBy']}: {disposition['narrative']}"
 
 
-def explanation_lines(told: dict[str, Any]) -> Iterator[str]:
+def explanation_lines(answer: dict[str, Any]) -> Iterator[str]:
     """How the score of a transfer would have been in a lower band."""
-    yield f"  Recomputed: {'the same' if told['isSame'] else told['difference']}"
-    if told["goesToPerson"] is not None:
-        yield f"  {told['goesToPerson']}"
-    for each in told["wouldBeLower"]:
+    yield f"  Recomputed: {'the same' if answer['isSame'] else answer['difference']}"
+    if answer["goesToPerson"] is not None:
+        yield f"  {answer['goesToPerson']}"
+    for each in answer["wouldBeLower"]:
         yield f"  {each['sentence']}"

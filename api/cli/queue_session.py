@@ -31,7 +31,7 @@ _SIGNS: Final = "yes"
 
 
 class Queue:
-    """The waiting items as far as they were read, page by page: stacks where the service has them, else alerts."""
+    """The waiting items, read page by page: stacks where the service has them, else alerts."""
 
     def __init__(self, client: ClearholdClient, filters: dict[str, str], *, limit: int) -> None:
         self._client, self._filters, self._limit = client, filters, limit
@@ -113,9 +113,9 @@ class QueueSession:
     def _read(self) -> None:
         item = self._item
         if item is not None:
-            self._answered(lambda: self._tell(item))
+            self._answered(lambda: self._show(item))
 
-    def _tell(self, item: QueueItem) -> None:
+    def _show(self, item: QueueItem) -> None:
         alert_id, transfer_id = item.id, item.whole.get("transferId")
         if item.kind == STACKS:
             detail = self._client.one_waiting(STACKS, item.id)
@@ -146,12 +146,12 @@ class QueueSession:
         body: dict[str, Any] = {"decision": decision, "narrative": narrative}
         if item.kind == STACKS:
             body["alertIds"] = alerts
-        ask = f"Sign {decision} on {number} as {self._operator}? Type {_SIGNS}:"
+        question = f"Sign {decision} on {number} as {self._operator}? Type {_SIGNS}:"
         key = new_id()
-        while self._terminal.line(ask).strip() == _SIGNS:
+        while self._terminal.line(question).strip() == _SIGNS:
             if self._sign(item, body, key):
                 return
-            ask = f"Try the same again? Type {_SIGNS}:"
+            question = f"Try the same again? Type {_SIGNS}:"
         self._terminal.say(f"Not signed here. Your words: {narrative}")
 
     def _looked_at(self, item: QueueItem) -> list[str] | None:

@@ -70,7 +70,7 @@ class Terminal:
                     return
 
     def line(self, prompt: str) -> str:
-        """A line that is typed after the prompt. What was typed before the prompt does not count."""
+        """A line that is typed after the prompt. Keys from before the prompt do not count."""
         termios.tcflush(self._input, termios.TCIFLUSH)
         print(inert(prompt), end=" ", flush=True)
         return sys.stdin.readline().rstrip("\n")

@@ -233,9 +233,7 @@ ERRORS: Final[Mapping[ErrorCode, ErrorEntry]] = {
         "Nothing is left to pause; `GET /api/rules/versions` shows the versions in force.",
     ),
     ErrorCode.RULE_ARCHIVED: _conflict("The rule is archived, which is final.", "Write a new rule with another id."),
-    ErrorCode.SCORECARD_IN_FORCE: _conflict(
-        "The scorecard is in force already.", "Nothing is left to do; `GET /api/scorecards` shows the one in force."
-    ),
+    ErrorCode.SCORECARD_IN_FORCE: _conflict("The scorecard is in force already.", "`GET /api/scorecards` shows it."),
     ErrorCode.SCORECARD_NOT_REPORTED: _conflict(
         "There is no report of this exact card that is less than seven days old.",
         "Make one with `clearhold calibrate`, send it to `POST /api/scorecards/{version}/reports`, and request the "
@@ -246,27 +244,15 @@ ERRORS: Final[Mapping[ErrorCode, ErrorEntry]] = {
     ),
     ErrorCode.ALERT_NOT_HELD: _conflict("The alert is not held, so it cannot be released.", "Close it instead."),
     ErrorCode.ALERT_NOT_CLOSED: _conflict("The alert is not closed, so it cannot be appealed.", "Decide it instead."),
-    ErrorCode.ALREADY_DECIDED: _conflict(
-        "The alert has this decision, and nothing has changed since.", "Nothing is left to do."
-    ),
+    ErrorCode.ALREADY_DECIDED: _conflict("The alert has this decision, and nothing has changed.", "Go on."),
     ErrorCode.ALREADY_APPEALED: _conflict("The alert was appealed before.", "Decide the alert that the appeal opened."),
     ErrorCode.CHANGE_PENDING: _conflict(
         "A change of the same kind waits for its approver.",
-        "`GET /api/actions?status=requested` lists it. Another person approves or declines it, or its requester "
-        "withdraws it.",
+        "`GET /api/actions?status=requested` lists it: another person answers it, or its requester withdraws it.",
     ),
-    ErrorCode.ACTION_NOT_WAITING: _conflict(
-        "The action no longer waits for a second person, so it can be neither declined nor withdrawn.",
-        "`GET /api/actions/{actionId}` shows its outcome.",
-    ),
-    ErrorCode.OWN_ACTION: _conflict(
-        "The requester of an action may not decline it.",
-        "Withdraw it with `POST /api/actions/{actionId}/withdraw`, or have another person decline it.",
-    ),
-    ErrorCode.NOT_THE_REQUESTER: _conflict(
-        "Only the requester of an action may withdraw it.",
-        "Decline it with `POST /api/actions/{actionId}/decline`.",
-    ),
+    ErrorCode.ACTION_NOT_WAITING: _conflict("The action waits for no second person any more.", "Read its outcome."),
+    ErrorCode.OWN_ACTION: _conflict("Its requester may not decline an action.", "Withdraw it."),
+    ErrorCode.NOT_THE_REQUESTER: _conflict("Only its requester may withdraw an action.", "Decline it."),
     ErrorCode.AUTONOMY_UNCHANGED: _conflict(
         "The program already has this tier, and no detector that was withdrawn from it has become eligible again.",
         "Wait until `eligibility` in `GET /api/autonomy/{programId}` shows one.",

@@ -19,10 +19,10 @@ from clearhold.features.alerts.rows import result_row
 from clearhold.features.core.entries.actions import (
     ALWAYS_TWO_APPROVERS,
     ONE_IS_ENOUGH,
-    ActionAnswer,
     ActionEntry,
     ActionStatus,
     ActionType,
+    ApprovalAnswer,
     ApprovalEntry,
     DecisionChange,
     OutcomeEntry,
@@ -82,7 +82,7 @@ def approve(program: ProgramState, entry: ApprovalEntry, position: EntryPosition
 
     An entry with another answer ends the action.
     """
-    if entry.answer is not ActionAnswer.APPROVE:
+    if entry.answer is not ApprovalAnswer.APPROVE:
         _end(program, entry, position, emit)
         return
     action = program.actions.get(entry.action_id)
@@ -118,7 +118,7 @@ def _end(program: ProgramState, entry: ApprovalEntry, position: EntryPosition, e
     result = _objection_to_end(program, action, entry)
     if action is not None and result is EntryResult.MADE:
         at = max(action.created_at, min(entry.at, position.appended_at))
-        is_declined = entry.answer is ActionAnswer.DECLINE
+        is_declined = entry.answer is ApprovalAnswer.DECLINE
         action.status = ActionStatus.DECLINED if is_declined else ActionStatus.WITHDRAWN
         step = Transition(
             status=action.status,
@@ -139,7 +139,7 @@ def _objection_to_end(program: ProgramState, action: ActionState | None, entry: 
     if action is None or action.status is not ActionStatus.REQUESTED:
         return EntryResult.NOT_REQUESTED if program.actions.is_known(entry.action_id) else EntryResult.UNKNOWN
     is_own = same_person(entry.approver, action.requested_by)
-    if entry.answer is ActionAnswer.DECLINE:
+    if entry.answer is ApprovalAnswer.DECLINE:
         return EntryResult.OWN_REQUEST if is_own else EntryResult.MADE
     return EntryResult.MADE if is_own else EntryResult.NOT_REQUESTER
 

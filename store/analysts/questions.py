@@ -259,8 +259,8 @@ QUESTIONS: Final[tuple[ReadyQuestion, ...]] = (
     ReadyQuestion(
         "detector_outcomes",
         _WITHIN,
-        "What came out of each detector's alerts? alerts by opening within since and until; decided by a person, and "
-        "the hours from opening to that decision; of the n alerts with a labelled transfer the bad and ok ones, and "
+        "Which outcomes have the alerts of each detector? alerts opened within since and until; decided by a person, "
+        "and the hours from opening to that; of the n alerts with a labelled transfer the bad and ok ones, and "
         "the bad share with its 95 % interval. An alert is bad when any of its transfers is.",
         detector_outcomes(_between("opened_at"), _OF_PROGRAM),
     ),

@@ -9,6 +9,7 @@ import httpx
 import msgspec
 
 from tests.support import operation_bodies as bodies
+from tests.support.action_operations import ACTION_OPERATIONS
 from tests.support.callers import Headers, Ids, World
 from tests.support.operation import Access as Access
 from tests.support.operation import Operation as Operation
@@ -249,54 +250,7 @@ OPERATIONS: Final = (
     Operation(
         method="GET", path="/api/dispositions/{}", access=Access.BEARER, scope="alerts:read", fills=("disposition",)
     ),
-    Operation(
-        method="POST",
-        path="/api/actions",
-        access=Access.BEARER,
-        scope="actions",
-        success=201,
-        body=bodies.action,
-        body_ids=("program",),
-        names="a program",
-    ),
-    Operation(
-        method="POST",
-        path="/api/actions",
-        access=Access.BEARER,
-        scope="actions",
-        success=201,
-        body=bodies.action_on_alert,
-        body_ids=("alert",),
-        names="an alert",
-    ),
-    Operation(
-        method="POST",
-        path="/api/actions/{}/decline",
-        access=Access.BEARER,
-        scope="actions",
-        fills=("waiting action",),
-        body=bodies.ending,
-        needs_person=True,
-    ),
-    Operation(
-        method="POST",
-        path="/api/actions/{}/approve",
-        access=Access.BEARER,
-        scope="actions",
-        fills=("waiting action",),
-        body=bodies.approval,
-        body_optional=True,
-        needs_person=True,
-    ),
-    Operation(
-        method="POST",
-        path="/api/actions/{}/withdraw",
-        access=Access.BEARER,
-        scope="actions",
-        fills=("waiting action",),
-        body=bodies.ending,
-        needs_person=True,
-    ),
+    *ACTION_OPERATIONS,
     *_listed("/api/actions", "actions"),
     Operation(method="GET", path="/api/actions/{}", access=Access.BEARER, scope="actions", fills=("action",)),
     Operation(

@@ -104,7 +104,7 @@ class DecisionChange(msgspec.Struct, frozen=True, kw_only=True):
     narrative: str
 
 
-class ActionAnswer(StrEnum):
+class ApprovalAnswer(StrEnum):
     """The answer of a person to an action that waits: another person approves or declines it, its requester withdraws
     it.
     """
@@ -128,7 +128,7 @@ class ApprovalEntry(msgspec.Struct, frozen=True, kw_only=True, rename="camel", o
     principal_id: str
     at: int
     identity: OperatorIdentity | None = None
-    answer: ActionAnswer = ActionAnswer.APPROVE
+    answer: ApprovalAnswer = ApprovalAnswer.APPROVE
     note: str | None = None
 
 
