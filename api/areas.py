@@ -57,6 +57,7 @@ from clearhold.api.rules.routes import AREA as RULES
 from clearhold.api.sandbox.routes import AREA as SANDBOX
 from clearhold.api.scorecards.routes import AREA as SCORECARDS
 from clearhold.api.signing_keys.routes import AREA as SIGNING_KEYS
+from clearhold.api.stacks.routes import AREA as STACKS
 from clearhold.api.subjects.routes import AREA as SUBJECTS
 from clearhold.api.system.routes import AREA as SYSTEM
 from clearhold.api.transfers.routes import AREA as TRANSFERS
@@ -99,6 +100,7 @@ AREAS: Final[tuple[Area, ...]] = (
     SANDBOX,
     SCORECARDS,
     SIGNING_KEYS,
+    STACKS,
     SUBJECTS,
     SYSTEM,
     TRANSFERS,

@@ -1,6 +1,7 @@
 """Alerts as the interface shows them, the filters of their lists, decisions and appeals, and examples of them all."""
 
 from typing import Annotated, Any, Final
+from uuid import UUID
 
 import msgspec
 
@@ -48,6 +49,7 @@ class AlertFilters(msgspec.Struct, frozen=True, kw_only=True, rename="camel", fo
     subject_id: BankIds | None = None
     transfer_id: BankIds | None = None
     account_id: BankIds | None = None
+    stack_id: Annotated[tuple[UUID, ...], _SOME] | None = None
     overdue: bool | None = None
     from_history: bool | None = None
     from_: Moment | None = msgspec.field(default=None, name="from")
@@ -95,6 +97,9 @@ class Alert(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     escalated_at: str | None
     sla_tier: SlaTier | None
     from_history: bool
+    stack_id: Annotated[
+        str | None, about("The stack of alerts that are looked at together; null until it first waits.")
+    ]
     simulated: Simulated = msgspec.UNSET
 
 
@@ -128,6 +133,7 @@ class AppealRequest(msgspec.Struct, frozen=True, kw_only=True, rename="camel", f
     reason: Annotated[Prose, about("Why the decision should be looked at again, in words: it goes on the record.")]
 
 
+STACK_ID: Final = "5f0c7f3e-0b0c-5e55-8c55-5d3f2b1a9e10"
 ALERT: Final[dict[str, Any]] = {
     "id": ALERT_ID,
     "tenantId": TENANT_ID,
@@ -162,6 +168,7 @@ ALERT: Final[dict[str, Any]] = {
     "escalatedAt": None,
     "slaTier": "complex",
     "fromHistory": False,
+    "stackId": STACK_ID,
 }
 APPEAL_REQUEST: Final = {"reason": "The program says that the recipients are new."}
 APPEALED: Final = ALERT | {

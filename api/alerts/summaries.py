@@ -76,6 +76,7 @@ class AlertSummary(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     transfer_count: Annotated[int, about("How many transfers it rests on.")]
     transfer_ids: Annotated[tuple[str, ...], about(f"The newest {NEWEST_TRANSFERS} transfers found, the newest last.")]
     from_history: bool
+    stack_id: Annotated[str | None, about("The stack of alerts that are looked at together; null without one.")]
     simulated: Simulated = msgspec.UNSET
 
 
@@ -129,6 +130,10 @@ class AlertPages:
     async def summaries(self, principal: Principal, wanted: AlertFilter, query: AlertsQuery) -> AlertSummaryPage:
         page = await self.read(principal, wanted, query, self._summaries.of_keys, self._to_summaries)
         return AlertSummaryPage.of(*page)
+
+    def summaries_at(self, principal: Principal, keys: Sequence[RowKey]) -> list[AlertSummary]:
+        """The alerts of these keys, in their order; for a worker thread."""
+        return self._to_summaries(principal, self._summaries.of_keys(principal, keys))
 
     def _to_summaries(self, principal: Principal, rows: Sequence[AlertSummaryRow]) -> list[AlertSummary]:
         names = self._names.of(principal, {(row.subject_type, row.program_id, row.subject_id) for row in rows})

@@ -167,6 +167,7 @@ ERRORS: Final[Mapping[ErrorCode, ErrorEntry]] = {
     ),
     ErrorCode.PREFLIGHT_NOT_FOUND: _unknown("The tenant has no such pre-flight.", "Use a `preflightId`."),
     ErrorCode.ALERT_NOT_FOUND: _no("alert", "/api/alerts"),
+    ErrorCode.STACK_NOT_FOUND: _no("stack", "/api/stacks"),
     ErrorCode.ACTION_NOT_FOUND: _no("action", "/api/actions"),
     ErrorCode.SNAPSHOT_NOT_FOUND: _no("snapshot of indicators", "/api/kri/snapshots"),
     ErrorCode.DISPOSITION_NOT_FOUND: _no("disposition", "/api/dispositions"),
@@ -241,6 +242,13 @@ ERRORS: Final[Mapping[ErrorCode, ErrorEntry]] = {
     ),
     ErrorCode.ALERT_CLOSED: _conflict(
         "The alert is closed, which is final.", "`POST /api/alerts/{alertId}/appeal` opens a new alert."
+    ),
+    ErrorCode.ALERT_NOT_IN_STACK: _conflict(
+        "An alert named does not wait in this stack: it was decided, or taken out.",
+        "Read the stack again and name alerts that wait in it.",
+    ),
+    ErrorCode.STACK_NOT_SPLIT: _conflict(
+        "All alerts that wait in the stack were named, so none would stay.", "Name only those to take out."
     ),
     ErrorCode.ALERT_NOT_HELD: _conflict("The alert is not held, so it cannot be released.", "Close it instead."),
     ErrorCode.ALERT_NOT_CLOSED: _conflict("The alert is not closed, so it cannot be appealed.", "Decide it instead."),

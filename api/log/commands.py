@@ -119,6 +119,9 @@ class PendingEntries:
 
 
 unknown_alert: Final = partial(NotFoundError, "Unknown alert on this tenant.", ErrorCode.ALERT_NOT_FOUND)
+not_in_stack: Final = partial(
+    ConflictError, "An alert named does not wait in this stack. Read the stack again.", ErrorCode.ALERT_NOT_IN_STACK
+)
 unknown_transfer: Final = partial(NotFoundError, "Unknown transfer on this tenant.", ErrorCode.TRANSFER_NOT_FOUND)
 person_needed: Final = partial(
     InvalidRequestError,
@@ -161,6 +164,12 @@ _REFUSALS: Final[Mapping[EntryResult, Callable[[], RiskError]]] = {
     ),
     EntryResult.NOT_FINAL: partial(ConflictError, "Only a closed alert can be appealed.", ErrorCode.ALERT_NOT_CLOSED),
     EntryResult.NEEDS_PERSON: person_needed,
+    EntryResult.NOT_IN_STACK: not_in_stack,
+    EntryResult.WHOLE_STACK: partial(
+        ConflictError,
+        "All alerts that wait in this stack were named. Name only those to take out.",
+        ErrorCode.STACK_NOT_SPLIT,
+    ),
     EntryResult.NARRATIVE_TOO_SHORT: partial(
         InvalidRequestError,
         "Validation failed: narrative must have the characters that minNarrativeChars of the policy in force asks for "

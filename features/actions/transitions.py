@@ -4,7 +4,8 @@ request   one approver: requested and approved at once; two: requested. An objec
 approval  by another person: approved, and a change of a program or tenant is made at once; by the requester: refused
           declined by another person, or withdrawn by the requester, with a note: final, and nothing is carried out
 outcome   approved becomes executed or failed; an executed clear_hold releases the held alerts on its transfer
-decision  on an alert: signed at once, or requested as an action that waits for a second person
+decision  on an alert: signed at once, or requested as an action that waits for a second person; on several alerts,
+          one after the other
 Errors    none: a refusal is a word of ``EntryResult`` in the entry's result
 """
 
@@ -28,7 +29,7 @@ from clearhold.features.core.entries.actions import (
     OutcomeEntry,
     same_person,
 )
-from clearhold.features.core.entries.commands import DecisionEntry, EntryResult, ResultKind
+from clearhold.features.core.entries.commands import DecisionEntry, DecisionsEntry, EntryResult, ResultKind
 from clearhold.features.core.log_entry import Emit, EntryPosition, copied
 from clearhold.features.policy.in_force import policy_in_force
 from clearhold.features.state.action_book import ActionState
@@ -214,3 +215,16 @@ def decide_or_request(program: ProgramState, entry: DecisionEntry, position: Ent
         change=change,
     )
     request(program, action, position, emit)
+
+
+def decide_each(program: ProgramState, entry: DecisionsEntry, position: EntryPosition, emit: Emit) -> None:
+    """Take the decision on each of the alerts, as if it came alone; an entry that was applied before changes nothing.
+
+    The result of the entry is ``made`` whatever the results on its alerts are.
+    """
+    if not program.alerts.add_command(entry.id):
+        return
+    for alert_id in entry.alert_ids:
+        decision = copied(DecisionEntry, entry, id=entry.id_on(alert_id), alert_id=alert_id)
+        decide_or_request(program, decision, position, emit)
+    emit(result_row(program, position, EntryResult.MADE, ResultKind.DECISIONS, entry.id))

@@ -25,6 +25,7 @@ from clearhold.features.alerts.rows import (
     emit_transfers,
     result_row,
 )
+from clearhold.features.alerts.stacks import place_in_stack
 from clearhold.features.core.canonical import json_text
 from clearhold.features.core.entries.actions import ActionType
 from clearhold.features.core.entries.commands import (
@@ -140,6 +141,7 @@ def appeal(program: ProgramState, entry: AppealEntry, position: EntryPosition, e
         return
     policies = policy_in_force(program, position.appended_at)
     alert = _appeal_of(old, entry, policies, position.appended_at, program.id)
+    place_in_stack(program, alert, alert.opened_at, None)
     against = AppealedAlert(alert_id=old.id, status=old.status, reason=entry.reason, by=signer(entry.operator))
     evidence = appeal_evidence(old, against, policies, auto_hold=alert.status is AlertStatus.HELD)
     about = f"{old.detector} on {old.subject_type} {old.subject_id}"
@@ -184,6 +186,9 @@ def _appeal_of(old: AlertState, entry: AppealEntry, policies: InForce, opened_at
         ends_at=opened_at,
         older_rows=old.older_rows and old.older_rows.copy(),
         disposition_ids=(entry.id,),
+        stack_id=None,
+        stack_kind=None,
+        stack_key=None,
         stored_texts=b"",
     )
 
@@ -216,6 +221,9 @@ def sign(
     _tally(program, alert, entry, signed)
     waited, by_person = alert.waits, entry.operator_kind is OperatorKind.PERSON
     _apply(program.alerts, alert, entry.decision, policies, at, decided_by)
+    if alert.waits and alert.stack_id is None:  # the policy had closed it
+        transfer = None if alert.transfer_id is None else StoredTransfer.find(program, alert.transfer_id)
+        place_in_stack(program, alert, alert.last_at, transfer)
     alert.disposition_ids = (*alert.disposition_ids, entry.id)
     program.clearings.decide(_rows_of(program, alert), waited=waited, waits=alert.waits, by_person=by_person)
     if by_person:

@@ -42,7 +42,7 @@ def label(program: ProgramState, entry: LabelEntry, position: EntryPosition, emi
     row_index = program.transfers.row_of(entry.transfer_id)
     result = EntryResult.UNKNOWN if row_index is None else EntryResult.MADE
     if row_index is not None:
-        if not program.alerts.add_label(entry.id):
+        if not program.alerts.add_command(entry.id):
             return
         program.alerts.labelled_by_person.add(row_index)
         program.clearings.label(row_index, entry.label)

@@ -30,6 +30,7 @@ from clearhold.features.alerts.rows import (
     emit_transfers,
     make_worse,
 )
+from clearhold.features.alerts.stacks import place_in_stack
 from clearhold.features.core.canonical import json_text
 from clearhold.features.core.instants import HOURS_48, format_instant
 from clearhold.features.core.log_entry import Emit, EntryPosition, no_rows
@@ -147,6 +148,7 @@ class AlertOpener:
     def _open_alert(self, finding: Finding, routing: Routing) -> None:
         program, position = self._program, self._position
         alert = self._new_alert(finding, routing)
+        place_in_stack(program, alert, finding.at, self._context.transfer)
         resting = rests_on(self._context, finding)
         facts = facts_of(self._context, finding, resting)
         evidence = evidence_of(self._context, finding, alert, routing, self._policies, facts)

@@ -18,6 +18,7 @@ from clearhold.features.alerts.evidence import lasting_of, refreshed, shown_figu
 from clearhold.features.alerts.evidence_bodies import Draft, ProgramEvidence
 from clearhold.features.alerts.narrative import ADVICE, ESCALATING, detector_of, heading, listed, recommended, words
 from clearhold.features.alerts.rows import alert_body_row, alert_id_of, alert_row, emit_transfers, make_worse
+from clearhold.features.alerts.stacks import place_in_stack
 from clearhold.features.core.canonical import json_text
 from clearhold.features.core.instants import format_instant
 from clearhold.features.core.log_entry import Emit, EntryPosition, no_rows
@@ -73,6 +74,7 @@ class SnapshotAlerts:
     def _open(self, finding: ProgramFinding, breach: Breach, key: str) -> None:
         routing = self._routing(finding)
         alert = self._new_alert(finding, routing, key)
+        place_in_stack(self._program, alert, self._snapshot.at, None)
         parts = parts_of(self._snapshot, finding)
         evidence = self._evidence(alert, finding, breach, routing, parts, self._book.alert_count(key))
         draft = self._write(alert, evidence)

@@ -27,6 +27,8 @@ class EntryKind(StrEnum):
     PROGRAM = "program"  # body: JSON of a features.core.principal.Program, whole, at creation and at each change
     TICK = "tick"  # body: empty; a minute has passed
     DECISION = "decision"  # body: JSON of a features.core.entries.commands.DecisionEntry
+    DECISIONS = "decisions"  # body: JSON of a features.core.entries.commands.DecisionsEntry
+    SPLIT = "split"  # body: JSON of a features.core.entries.commands.SplitEntry
     APPEAL = "appeal"  # body: JSON of a features.core.entries.commands.AppealEntry
     LABEL = "label"  # body: JSON of a features.core.entries.commands.LabelEntry
     OWNER = "owner"  # body: JSON of a features.core.entries.commands.OwnerEntry

@@ -104,6 +104,18 @@ class SubjectType(StrEnum):
     ACCOUNT = "account"
 
 
+class StackKind(StrEnum):
+    """The thing that the alerts of a stack share; a split and an appeal have a stack that nothing joins."""
+
+    ENTITY = "entity"
+    ACCOUNT = "account"
+    COUNTERPARTY = "counterparty"
+    TRANSFER = "transfer"
+    PROGRAM = "program"
+    APPEAL = "appeal"
+    SPLIT = "split"
+
+
 class ActorType(StrEnum):
     """The subjects of scores beside transfers and programs; an agent is an entity of the program ``agents``."""
 

@@ -8,11 +8,12 @@ from typing import Any, Final, NamedTuple, TypeVar
 
 import msgspec
 
-from clearhold.features.actions.transitions import approve, conclude, decide_or_request, request
+from clearhold.features.actions.transitions import approve, conclude, decide_each, decide_or_request, request
 from clearhold.features.agents.reading import read_agent, read_profile, read_settlement
 from clearhold.features.alerts.decisions import appeal
 from clearhold.features.alerts.labelling import label
 from clearhold.features.alerts.opening import open_for_outcomes
+from clearhold.features.alerts.stacks import split
 from clearhold.features.bank.events import ANY_DECODER, decode_event
 from clearhold.features.bank.parties import account_id_of, counterparty_id_of, entity_id_of
 from clearhold.features.catalogue.kris import SnapshotEntry
@@ -22,10 +23,12 @@ from clearhold.features.core.entries.commands import (
     AppealEntry,
     BackfillStep,
     DecisionEntry,
+    DecisionsEntry,
     LabelEntry,
     LossBody,
     LossEntry,
     OwnerEntry,
+    SplitEntry,
 )
 from clearhold.features.core.entries.directory import AgentImportEntry, DirectoryEntry, DirectoryKind, DirectoryResult
 from clearhold.features.core.entries.preflight import PreflightRecord
@@ -213,6 +216,8 @@ APPLIERS: Final[dict[str, Applier]] = {
     EntryKind.PROGRAM.value: Applier(_decoder(Program), declare_program),
     EntryKind.TICK.value: Applier(lambda _: None, apply_tick, to_every_program=True),
     EntryKind.DECISION.value: Applier(_decoder(DecisionEntry), _at_position(decide_or_request)),
+    EntryKind.DECISIONS.value: Applier(_decoder(DecisionsEntry), _at_position(decide_each)),
+    EntryKind.SPLIT.value: Applier(_decoder(SplitEntry), _at_position(split)),
     EntryKind.APPEAL.value: Applier(_decoder(AppealEntry), _at_position(appeal)),
     EntryKind.LABEL.value: Applier(_decoder(LabelEntry), _at_position(label)),
     EntryKind.OWNER.value: Applier(_decoder(OwnerEntry), _at_position(apply_owner)),

@@ -21,6 +21,7 @@ from clearhold.features.core.instants import DAYS_60
 from clearhold.features.core.vocabulary import AlertStatus, SubjectType
 from clearhold.features.state.alert_state import AlertState, Texts, WaitingAlerts, packed_ids
 from clearhold.features.state.alert_storage import AlertWindows, RestingAlerts, TextPacker
+from clearhold.features.state.stack_book import StackBook
 from clearhold.features.windows.id_index import IdIndex, in_slices
 
 TALLIED: Final = 16
@@ -54,6 +55,7 @@ class AlertBook:
     def __init__(self) -> None:
         self._unpacked: dict[str, AlertState] = {}
         self.waiting = WaitingAlerts()
+        self.stacks = StackBook()
         self._resting = RestingAlerts()
         self._closed: list[str] = []  # since the last tick
         self._packer = TextPacker()
@@ -66,7 +68,7 @@ class AlertBook:
         self._alerted = bytearray()  # by row of a transfer: ``_ALERTED`` or ``_IN_HOLD``, 0 for one in no alert
         self._tallies: dict[str, list[tuple[int, int]]] = {}
         self._rows: dict[str, array[int]] = {}  # by alert: its transfers, where one can be found twice
-        self._labels = IdIndex()  # ids of the labels that people recorded
+        self._commands = IdIndex()  # ids of the labels, splits and decisions on several alerts that people recorded
         self.labelled_by_return: set[int] = set()  # rows of transfers labelled by a return that is not dishonoured
         self.disputes: dict[int, DecidedAt] = {}  # by row of a transfer
         self.disputes_waiting: dict[str, WaitingDispute] = {}  # by id of an unknown transfer, the oldest first
@@ -218,9 +220,9 @@ class AlertBook:
         """Whether an alert has the transfer; with ``in_hold`` whether one has it in the hold band."""
         return row < len(self._alerted) and self._alerted[row] >= (_IN_HOLD if in_hold else _ALERTED)
 
-    def add_label(self, label_id: str) -> bool:
-        """Remember a label's id; False when it was recorded before."""
-        return self._labels.add(label_id)
+    def add_command(self, entry_id: str) -> bool:
+        """Remember the id of a label, of a split, or of a decision on several alerts; False when it came before."""
+        return self._commands.add(entry_id)
 
     def wait_for_transfer(self, transfer_id: str, decided: DecidedAt, now: int) -> None:
         """Store the decision on a dispute until its transfer is known, or for ``DISPUTE_WAITS_US``."""
@@ -241,6 +243,7 @@ class AlertBook:
             self._pack_texts(alert)
         self._loose.clear()
         yield "samples", self._packer.dump()
+        yield from self.stacks.dump()
         yield from in_slices("whole", (_ENCODE(alert) for alert in self._unpacked.values()))
         yield from in_slices("closed", self._closed)
         yield from (("resting", part) for part in self._resting.dump())
@@ -254,13 +257,14 @@ class AlertBook:
         yield from in_slices("disputes", self.disputes.items())
         yield from in_slices("disputes_waiting", self.disputes_waiting.items())
         yield from in_slices("labelled_by_person", sorted(self.labelled_by_person))
-        yield "labels", self._labels.dump()
+        yield "commands", self._commands.dump()
 
     def load(self, dumped: Any) -> None:
         """Restore one part."""
         part, content = dumped
         loaders: dict[str, Callable[[Any], None]] = {
             "samples": self._packer.load,
+            "stacks": self.stacks.load,
             "whole": self._load_unpacked,
             "closed": self._closed.extend,
             "resting": self._resting.load,
@@ -274,7 +278,7 @@ class AlertBook:
             "disputes": self._load_disputes,
             "disputes_waiting": self._load_disputes_waiting,
             "labelled_by_person": self.labelled_by_person.update,
-            "labels": self._labels.load,
+            "commands": self._commands.load,
         }
         loaders[part](content)
 
@@ -292,6 +296,7 @@ class AlertBook:
     def _hold_unpacked(self, alert: AlertState) -> None:
         self._unpacked[alert.id] = alert
         self.waiting.note(alert)
+        self.stacks.note(alert)
         if alert.waits and alert.due_at is not None and alert.escalated_at is None:
             heappush(self._due, (alert.due_at, alert.id))
 

@@ -12,7 +12,16 @@ from typing import Final
 import msgspec
 
 from clearhold.features.core.rows.alerts import RANK_INSTANT_BITS
-from clearhold.features.core.vocabulary import WAITING, AlertStatus, Band, Route, Severity, SlaTier, SubjectType
+from clearhold.features.core.vocabulary import (
+    WAITING,
+    AlertStatus,
+    Band,
+    Route,
+    Severity,
+    SlaTier,
+    StackKind,
+    SubjectType,
+)
 
 NEWEST_TRANSFERS: Final = 20
 _ROW_BYTES: Final = 4
@@ -62,6 +71,9 @@ class AlertState(msgspec.Struct, kw_only=True, gc=False, array_like=True):
     packed_transfers: bytes  # ``newest_transfers`` in a quarter of the bytes
     older_rows: bytearray | None = None  # of the transfers before ``newest_transfers``: sorted, four bytes each
     disposition_ids: tuple[str, ...] = ()  # also the id of the appeal that opened it
+    stack_id: str | None = None  # None before it first waits; see features/alerts/stacks.py
+    stack_kind: StackKind | None = None
+    stack_key: str | None = None
     stored_texts: bytes | Texts | int = b""  # packed, or not, or the number of texts at rest; empty once dropped
 
     @property
@@ -133,6 +145,7 @@ class AlertState(msgspec.Struct, kw_only=True, gc=False, array_like=True):
         """Drop the fields that a closed alert does not need again; the store has them."""
         self.policy_version = self.dedupe_key = self.alert_sha256 = ""
         self.recommendation = self.closed_at = self.due_at = self.escalated_at = None
+        self.stack_id = self.stack_kind = self.stack_key = None
         self.opened_at = self.ends_at = self.last_at = self.hits = self.cents = 0
         self.stored_texts = b""
 

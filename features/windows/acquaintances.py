@@ -148,6 +148,11 @@ class Acquaintances:
         """How often a node first paid, or was first paid by, another node in (after, upto]."""
         return self._of_payer.between(node, after, upto) + self._of_payee.between(node, after, upto)
 
+    def met_at(self, one: int, other: int) -> int | None:
+        """The instant at which two nodes first dealt with each other, in either direction."""
+        firsts = [first[0] for first in (self._first(one, other), self._first(other, one)) if first is not None]
+        return min(firsts, default=None)
+
     def met_in(self, node: int, since: tuple[int, int, int], upto: int, *, as_payer: bool) -> tuple[int, int, int]:
         """How many others a node first paid, or was first paid by, after each of three instants, the oldest first."""
         return (self._of_payer if as_payer else self._of_payee).after_each(node, since, upto)

@@ -32,7 +32,9 @@ from clearhold.features.windows.series import ALWAYS
 
 _BACKFILL: Final = EntryKind.BACKFILL.value
 _DECODE: Final = msgspec.msgpack.Decoder(LogEntry).decode
-_OF_PEOPLE: Final = frozenset({EntryKind.DECISION.value, EntryKind.ACTION.value, EntryKind.LABEL.value})
+_OF_PEOPLE: Final = frozenset(
+    {EntryKind.DECISION.value, EntryKind.DECISIONS.value, EntryKind.ACTION.value, EntryKind.LABEL.value}
+)
 
 
 class OrderedLog:

@@ -94,6 +94,7 @@ def _matcher(wanted: AlertFilter, ids: frozenset[str] | None) -> Callable[[Waiti
             ("band_at_alert", wanted.bands),
             ("subject_type", wanted.subject_types),
             ("subject_id", wanted.subject_ids),
+            ("stack_id", wanted.stack_ids),
         )
         if values is not None
     ]
@@ -144,6 +145,7 @@ class AlertSummaryRow(msgspec.Struct, frozen=True):
     sla_tier: str
     from_history: bool
     queue_rank: int
+    stack_id: str | None
     finding: str | None
     amount_cents: str | None
     currency: str | None

@@ -37,6 +37,7 @@ _OVERDUE: Final = f"""
 _TRANSFERS_AT: Final = f"""
     SELECT program_id, "offset", id FROM transfers WHERE tenant_id = ? AND "offset" BETWEEN ? AND ?
     AND "offset" IN {NUMBERS} AND program_id IN {TEXTS}"""
+_PROGRAMS: Final = "SELECT id, any_value(program_id) FROM alerts WHERE {} GROUP BY id"
 _RESTS_ON: Final = f"""(program_id, id) IN (
     SELECT program_id, alert_id FROM alert_transfers WHERE tenant_id = ? AND (program_id, transfer_number) IN (
         SELECT program_id, number FROM transfers WHERE tenant_id = ? AND id IN {TEXTS}))"""
@@ -59,6 +60,7 @@ class AlertFilter(RowFilter, frozen=True, kw_only=True):
     subject_ids: tuple[str, ...] | None = msgspec.field(default=None, name="subjectId")
     transfer_ids: tuple[str, ...] | None = msgspec.field(default=None, name="transferId")
     account_ids: tuple[str, ...] | None = msgspec.field(default=None, name="accountId")
+    stack_ids: tuple[str, ...] | None = msgspec.field(default=None, name="stackId")
     overdue: bool | None = None
     now: int = 0
     from_history: bool | None = msgspec.field(default=None, name="fromHistory")
@@ -75,6 +77,7 @@ class AlertFilter(RowFilter, frozen=True, kw_only=True):
         predicate.among("band_at_alert", self.bands)
         predicate.among("subject_type", self.subject_types)
         predicate.among("subject_id", self.subject_ids)
+        predicate.among("stack_id", self.stack_ids)
         self.narrow(principal, predicate)
         predicate.between("opened_at", self.opened_from, self.opened_to)
         if self.from_history is not None:
@@ -107,6 +110,12 @@ class Alerts(Timeline[AlertRow, AlertRow], table="alerts", row_type=AlertRow, ra
         rows.sort(key=lambda row: (row.due_at, -row.queue_rank, row.id))
         return (matches[0][2] if matches else 0), rows
 
+    def programs_of(self, principal: Principal, alert_ids: Sequence[str]) -> dict[str, str]:
+        """The programs of those of the alerts that the principal reaches."""
+        predicate = Predicate(principal)
+        predicate.add(f"id IN {TEXTS}", listed(alert_ids))
+        return dict(self._read(_PROGRAMS.format(predicate.sql), predicate.values))
+
     def transfers_at(self, principal: Principal, places: Sequence[tuple[str, int]]) -> dict[tuple[str, int], str]:
         """The ids of the transfers that these log entries, by program and offset, created or changed."""
         if not places:
@@ -136,10 +145,20 @@ class Labels(Timeline[LabelRow, LabelRow], table="labels", row_type=LabelRow, at
     """All labels, newest first."""
 
 
+_OF_ENTRY: Final = f"""
+    SELECT {select_list(EntryResultRow)} FROM decision_results
+    WHERE tenant_id = ? AND program_id = ? AND "offset" = ? ORDER BY rowid"""
+
+
 class EntryResults(
     Timeline[EntryResultRow, EntryResultRow], table="decision_results", row_type=EntryResultRow, at="created_at"
 ):
     """The results of decisions, appeals and labels by the id of their log entry."""
+
+    def of_entry(self, principal: Principal, entry: EntryResultRow) -> list[EntryResultRow]:
+        """All results of an entry that decides on several alerts, in the order of their alerts."""
+        rows = map(self._row, self._read(_OF_ENTRY, [principal.tenant_id, entry.program_id, entry.offset]))
+        return [row for row in rows if row.id != entry.id]
 
 
 MOST_OF_ONE_ALERT: Final = 1_000
@@ -209,6 +228,10 @@ class Dispositions(
         decisions = self.list_page(principal, DispositionFilter(alert_ids=(alert_id,)), None, MOST_OF_ONE_ALERT)
         return sorted(decisions, key=lambda stored: stored.row.offset)
 
+    def of_entry(self, principal: Principal, offset: int, ids: Sequence[str]) -> list[StoredDisposition]:
+        """The decisions of these ids that one entry made, in this order."""
+        return self.of_keys(principal, [(each, offset) for each in ids])
+
     def _stored(self, principal: Principal, rows: list[DispositionRow]) -> list[StoredDisposition]:
         bounds = [row.offset for row in rows]
         return self._linked(principal, rows, Chain.DISPOSITIONS, '"offset" BETWEEN ? AND ?', bounds)
@@ -264,6 +287,10 @@ class Actions(Timeline[ActionRow, StoredAction], _LinkedRows, table="actions", r
         within = Predicate(principal)
         count: int = self._value(_REQUESTED_OF.format(within=within.sql), [*within.values, listed(program_ids)])
         return count
+
+    def of_entry(self, principal: Principal, offset: int, ids: Sequence[str]) -> list[StoredAction]:
+        """The actions of these ids as one entry requested them, in this order."""
+        return self.of_keys(principal, [(each, offset) for each in ids])
 
     def _stored(self, principal: Principal, rows: list[ActionRow]) -> list[StoredAction]:
         return self._linked(principal, rows, Chain.ACTIONS, _REQUESTED, [row.created_at for row in rows])

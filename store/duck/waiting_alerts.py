@@ -66,6 +66,7 @@ class WaitingAlert(msgspec.Struct, frozen=True, gc=False):
     due_at: int | None
     from_history: bool
     queue_rank: int
+    stack_id: str | None
 
     @property
     def waits(self) -> bool:

@@ -69,13 +69,21 @@ _WHOLE: Final = f"""
 _HAS_DISPOSITION: Final = """
     (disposition_id IN (SELECT id FROM record_chain) AND disposition_id IN (SELECT id FROM dispositions))
 """
+_STEPS: Final = (EntryKind.ACTION, EntryKind.APPROVAL, EntryKind.OUTCOME)
 _HAS_STEP: Final = """
     ((shard, "offset") IN (SELECT (shard, "offset") FROM record_chain WHERE chain = 'actions')
         AND (shard, "offset") IN (SELECT (shard, "offset") FROM actions))
 """
+_HAS_DISPOSITIONS: Final = f"""
+    NOT EXISTS (
+        SELECT 1 FROM decision_results WHERE (shard, "offset") = (r.shard, r."offset")
+        AND disposition_id IS NOT NULL AND NOT {_HAS_DISPOSITION}
+    )
+"""
 _WHOLE_BY_KIND: Final[Mapping[str, str]] = {
     EntryKind.DECISION: _WHOLE.format(has_rows=_HAS_DISPOSITION),
-    **dict.fromkeys((EntryKind.ACTION, EntryKind.APPROVAL, EntryKind.OUTCOME), _WHOLE.format(has_rows=_HAS_STEP)),
+    EntryKind.DECISIONS: _WHOLE.format(has_rows=_HAS_DISPOSITIONS),
+    **dict.fromkeys(_STEPS, _WHOLE.format(has_rows=_HAS_STEP)),
 }
 
 
@@ -118,7 +126,7 @@ def check_decisions(reader: LogReader, database: duckdb.DuckDBPyConnection, comm
     for shard, upto in committed.items():
         for entry in reader.entries(shard, 0, upto, page=PAGE_ENTRIES):
             if entry.kind in _WHOLE_BY_KIND and not _is_whole(database, entry):
-                noun = "a decision" if entry.kind == EntryKind.DECISION else "a step of an action"
+                noun = "a step of an action" if entry.kind in _STEPS else "a decision"
                 raise StartupError(
                     f"The log holds {noun}, at {entry.offset} of shard {shard}, that database and record do not: "
                     "rows were deleted. Run clearhold rebuild --data DIR, which makes them again from the log."

@@ -56,6 +56,8 @@ SEALS: Final = EntrySeals.under(MASTER_KEY)
 BASE_URL: Final = "https://risk.example.test"
 WAITED_FOR: Final = {
     EntryKind.DECISION,
+    EntryKind.DECISIONS,
+    EntryKind.SPLIT,
     EntryKind.APPEAL,
     EntryKind.LABEL,
     EntryKind.SNAPSHOT,

@@ -12,8 +12,10 @@ from clearhold.features.core.entries.commands import (
     AppealEntry,
     BackfillStep,
     DecisionEntry,
+    DecisionsEntry,
     LabelEntry,
     Progress,
+    SplitEntry,
     Subjects,
 )
 from clearhold.features.core.log_entry import EntryKind, EntryPosition, LogEntry
@@ -36,13 +38,17 @@ NOBODY: Final = {"beneficiary_name": None, "beneficiary_account_number": None, "
 STRANGER: Final = {"originator_name": None, "originator_account_number": None}
 _KIND_OF: Final = {
     DecisionEntry: EntryKind.DECISION,
+    DecisionsEntry: EntryKind.DECISIONS,
+    SplitEntry: EntryKind.SPLIT,
     AppealEntry: EntryKind.APPEAL,
     LabelEntry: EntryKind.LABEL,
     ActionEntry: EntryKind.ACTION,
     ApprovalEntry: EntryKind.APPROVAL,
     OutcomeEntry: EntryKind.OUTCOME,
 }
-Command = DecisionEntry | AppealEntry | LabelEntry | ActionEntry | ApprovalEntry | OutcomeEntry
+Command = (
+    DecisionEntry | DecisionsEntry | SplitEntry | AppealEntry | LabelEntry | ActionEntry | ApprovalEntry | OutcomeEntry
+)
 
 
 class ShardStory:

@@ -17,6 +17,7 @@ from typing import Annotated
 
 import msgspec
 
+from clearhold.features.core.canonical import derived_id
 from clearhold.features.core.principal import OperatorIdentity
 from clearhold.features.core.vocabulary import WAITING, AlertDecision, LabelSource, LabelValue, Route, Score, about
 
@@ -40,6 +41,36 @@ class DecisionEntry(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     narrative: str
     operator: str
     operator_kind: OperatorKind
+    at: int
+    principal_id: str = ""
+    identity: OperatorIdentity | None = None
+
+
+class DecisionsEntry(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """One decision on several alerts of a program; each gets a disposition, or the reason why not."""
+
+    id: str
+    alert_ids: tuple[str, ...]
+    decision: AlertDecision
+    narrative: str
+    operator: str
+    operator_kind: OperatorKind
+    at: int
+    principal_id: str = ""
+    identity: OperatorIdentity | None = None
+
+    def id_on(self, alert_id: str) -> str:
+        """The id of its decision on one alert."""
+        return derived_id(self.id, alert_id)
+
+
+class SplitEntry(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """Takes waiting alerts out of a stack; together they become a stack, which no further alert joins."""
+
+    id: str
+    stack_id: str
+    alert_ids: tuple[str, ...]
+    operator: str
     at: int
     principal_id: str = ""
     identity: OperatorIdentity | None = None
@@ -89,6 +120,8 @@ class OwnerEntry(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 class ResultKind(StrEnum):
     DECISION = "decision"
+    DECISIONS = "decisions"
+    SPLIT = "split"
     APPEAL = "appeal"
     LABEL = "label"
     OWNER = "owner"
@@ -119,6 +152,8 @@ class EntryResult(StrEnum):
     TOO_EARLY = "too_early"  # autonomy was widened within the last week
     IN_FORCE = "in_force"  # the policy is in force already
     NEEDS_PERSON = "needs_person"  # a key may not decide an alert that waits for a person
+    NOT_IN_STACK = "not_in_stack"  # an alert to take out of a stack does not wait in it
+    WHOLE_STACK = "whole_stack"  # all waiting alerts of a stack cannot be taken out of it
     NARRATIVE_TOO_SHORT = "narrative_too_short"  # for an alert of this severity
 
 

@@ -44,6 +44,9 @@ class AlertRow(ObjectRow, frozen=True):
     updated_at: int
     from_history: bool
     queue_rank: int  # lists have the highest first
+    stack_id: str | None = None  # of the alerts that are looked at together; None before it first waits
+    stack_kind: str | None = None  # a StackKind
+    stack_key: str | None = None  # the id of the thing that the alerts of the stack share
 
 
 class AlertBodyRow(msgspec.Struct, frozen=True, gc=False):

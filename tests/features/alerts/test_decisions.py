@@ -223,7 +223,7 @@ def test_given_any_decisions_in_a_row_then_each_that_is_made_is_one_that_the_tab
 def test_given_an_entry_that_cannot_be_read_then_it_is_set_aside_and_no_alert_changes() -> None:
     story = denied_entity()
 
-    for kind in (EntryKind.DECISION, EntryKind.APPEAL, EntryKind.LABEL):
+    for kind in (EntryKind.DECISION, EntryKind.DECISIONS, EntryKind.SPLIT, EntryKind.APPEAL, EntryKind.LABEL):
         (row,) = story.append(kind, b'{"id": 1}', at=T0 + 2 * HOUR).last_rows
         assert isinstance(row, QuarantineRow)
 
@@ -237,4 +237,5 @@ def test_given_the_results_then_every_word_is_one_that_can_come_of_an_entry() ->
     refusals = {word for outcomes in OUTCOMES.values() for word in outcomes.values()} - set(AlertStatus)
 
     of_alerts = {"made", "unknown", "not_final", "appealed", "needs_person", "narrative_too_short"}
-    assert refusals | of_alerts | OF_ACTIONS == set(EntryResult)
+    of_stacks = {"not_in_stack", "whole_stack"}
+    assert refusals | of_alerts | of_stacks | OF_ACTIONS == set(EntryResult)

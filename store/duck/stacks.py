@@ -1,0 +1,222 @@
+"""Reads stacks: alerts that a person looks at together (``features/alerts/stacks.py``), from the rows of the alerts.
+
+How     The newest version of each alert counts. A stack is listed when one of its alerts in the statuses matches the
+        other filters; its figures are of all its alerts in the statuses. One pass gives the sort key of every stack,
+        and a second one the figures of a page
+Errors  none; an unknown stack is None
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from enum import StrEnum
+from typing import Final
+
+import duckdb
+import msgspec
+
+from clearhold.features.core.principal import Principal
+from clearhold.features.core.rows.alerts import AlertRow
+from clearhold.features.core.vocabulary import WAITING
+from clearhold.store.duck.alert_lists import AlertSummaries, AlertSummaryRow
+from clearhold.store.duck.alerts import AlertFilter, Alerts
+from clearhold.store.duck.committed_rows import RowKey
+from clearhold.store.tables import TEXTS, Predicate, listed
+
+# ruff: noqa: S608 - statements are built from constants; every value is a parameter
+
+MOST_IDS: Final = 100  # of a stack's alerts, in its row
+NO_KEY: Final = -(2**62)  # the sort key of a stack without the value
+
+
+class StackSort(StrEnum):
+    """The order of stacks; each has the highest key first."""
+
+    WORST = "worst"
+    DUE_AT = "dueAt"
+    SCORE = "score"
+    SIZE = "size"
+    HELD_CENTS = "heldCents"
+
+
+_KEYS: Final[Mapping[StackSort, str]] = {
+    StackSort.WORST: "max(queue_rank)",
+    StackSort.DUE_AT: "-epoch_us(min(due_at))",
+    StackSort.SCORE: "max(score_at_alert)",
+    StackSort.SIZE: "count(*)",
+    StackSort.HELD_CENTS: "max(held_cents)",
+}
+_NEWEST: Final = """
+    newest AS (
+        SELECT id, max("offset") AS "offset" FROM alerts WHERE {within} AND "offset" >= coalesce(
+            (SELECT min("offset") FROM alerts WHERE {within} AND stack_id IS NOT NULL), 0) GROUP BY id
+    )"""
+_COUNTED: Final = """
+    counted AS (
+        SELECT * FROM alerts SEMI JOIN newest USING (id, "offset") WHERE {within} AND stack_id IS NOT NULL {wanted}
+    )"""
+# A transfer counts once, however many alerts hold it.
+_HELD: Final = """
+    held AS (
+        SELECT stack_id, sum(amount_cents)::BIGINT AS held_cents FROM (
+            SELECT DISTINCT stack_id, program_id, transfer_id FROM counted
+            WHERE status = 'held' AND transfer_id IS NOT NULL
+        ) JOIN (
+            SELECT program_id, id AS transfer_id, arg_max(amount_cents, "offset") AS amount_cents FROM transfers
+            WHERE tenant_id = ? AND currency = 'USD' AND id IN (SELECT transfer_id FROM counted WHERE status = 'held')
+            GROUP BY program_id, id
+        ) USING (program_id, transfer_id) GROUP BY stack_id
+    )"""
+_SORTED: Final = """
+    SELECT place, id FROM (
+        SELECT stack_id AS id, coalesce({key}, {no_key})::BIGINT AS place FROM counted {held}
+        GROUP BY stack_id HAVING bool_or({matching})
+    ) WHERE {after} ORDER BY place DESC, id LIMIT ?"""
+_FIGURES: Final = f"""
+    SELECT stack_id, any_value(program_id), any_value(stack_kind), any_value(stack_key), count(*),
+        count(*) FILTER (status IN {WAITING!r}), epoch_us(min(due_at)), max(score_at_alert), max(queue_rank),
+        bool_or(hard_signal), epoch_us(min(opened_at)), epoch_us(max(opened_at)), max(held_cents),
+        arg_max(id, (queue_rank, id)), arg_max("offset", (queue_rank, id)),
+        list(DISTINCT band_at_alert), list(DISTINCT severity), list(detector), list(status),
+        list(id ORDER BY opened_at DESC, id)[1:{MOST_IDS}]
+    FROM counted LEFT JOIN held USING (stack_id) GROUP BY stack_id"""
+
+
+class StackFilter(AlertFilter, frozen=True, kw_only=True):
+    """``statuses`` are of the alerts that count: the waiting ones by default."""
+
+    kinds: tuple[str, ...] | None = msgspec.field(default=None, name="kind")
+    sort: StackSort = StackSort.WORST  # type: ignore[assignment]  # an order of stacks in place of one of alerts
+
+    def predicate(self, principal: Principal) -> Predicate:
+        predicate = super().predicate(principal)
+        predicate.among("stack_kind", self.kinds)
+        return predicate
+
+
+class StackFigures(msgspec.Struct, frozen=True, kw_only=True):
+    """A stack with the figures of its counted alerts; ``worst`` is the alert that a list of them has first."""
+
+    id: str
+    program_id: str
+    kind: str
+    key: str
+    size: int
+    waiting: int
+    due_at: int | None
+    score: int | None
+    queue_rank: int
+    hard: bool
+    first_opened_at: int
+    last_opened_at: int
+    held_cents: int
+    bands: tuple[str, ...]
+    severities: tuple[str, ...]
+    detectors: tuple[str, ...]  # one of each alert
+    statuses: tuple[str, ...]  # as above
+    alert_ids: tuple[str, ...]  # the newest
+    worst: AlertSummaryRow
+    place: int = 0  # its sort key
+
+
+class Stacks(Alerts, table="alerts", row_type=AlertRow, rank="queue_rank"):
+    """The stacks of a tenant, within the principal's reach."""
+
+    def __init__(self, connection: duckdb.DuckDBPyConnection) -> None:
+        super().__init__(connection)
+        self._summaries = AlertSummaries(connection)
+
+    def page_of(
+        self, principal: Principal, wanted: StackFilter, after: tuple[int, str] | None, limit: int
+    ) -> list[StackFigures]:
+        """At most ``limit`` stacks after a sort key and an id."""
+        within, matching = Predicate(principal), wanted.predicate(principal)
+        statuses = WAITING if wanted.statuses is None else wanted.statuses
+        by_held = wanted.sort is StackSort.HELD_CENTS
+        with_, values = _with(within, statuses, principal, held=by_held)
+        sql = f"WITH {with_} " + _SORTED.format(
+            key=_KEYS[wanted.sort],
+            no_key=NO_KEY,
+            held="LEFT JOIN held USING (stack_id)" if by_held else "",
+            matching=matching.sql,
+            after="true" if after is None else "place < ? OR (place = ? AND id > ?)",
+        )
+        marks = () if after is None else (after[0], after[0], after[1])
+        places = self._read(sql, [*values, *matching.values, *marks, limit])
+        figures = self._figures(principal, [stack_id for _, stack_id in places], statuses)
+        return [msgspec.structs.replace(figures[stack_id], place=place) for place, stack_id in places]
+
+    def read(self, principal: Principal, stack_id: str) -> StackFigures | None:
+        """A stack with the figures of its waiting alerts; of all its alerts when none waits."""
+        for statuses in (WAITING, None):
+            figures = self._figures(principal, [stack_id], statuses)
+            if figures:
+                return figures[stack_id]
+        return None
+
+    def keys_of(
+        self,
+        principal: Principal,
+        stack_id: str,
+        limit: int,
+        *,
+        statuses: Sequence[str] | None = None,
+        alert_ids: Sequence[str] | None = None,
+    ) -> list[RowKey]:
+        """The keys of alerts of a stack, the worst first; None is any."""
+        wanted = StackFilter(stack_ids=(stack_id,), statuses=None if statuses is None else tuple(statuses))
+        predicate = wanted.predicate(principal)
+        if alert_ids is not None:
+            predicate.add(f"id IN {TEXTS}", listed(alert_ids))
+        return self.page_keys(principal, predicate, None, limit)
+
+    def _figures(
+        self, principal: Principal, stack_ids: Sequence[str], statuses: Sequence[str] | None
+    ) -> dict[str, StackFigures]:
+        if not stack_ids:
+            return {}
+        with_, values = _with(Predicate(principal), statuses, principal, stack_ids=stack_ids)
+        rows = self._read(f"WITH {with_} {_FIGURES}", values)
+        worst = {row.id: row for row in self._summaries.of_keys(principal, [(row[13], row[14]) for row in rows])}
+        return {
+            row[0]: StackFigures(
+                id=row[0],
+                program_id=row[1],
+                kind=row[2],
+                key=row[3],
+                size=row[4],
+                waiting=row[5],
+                due_at=row[6],
+                score=row[7],
+                queue_rank=row[8],
+                hard=row[9],
+                first_opened_at=row[10],
+                last_opened_at=row[11],
+                held_cents=row[12] or 0,
+                bands=tuple(filter(None, row[15])),
+                severities=tuple(row[16]),
+                detectors=tuple(row[17]),
+                statuses=tuple(row[18]),
+                alert_ids=tuple(row[19]),
+                worst=worst[row[13]],
+            )
+            for row in rows
+        }
+
+
+def _with(
+    within: Predicate,
+    statuses: Sequence[str] | None,
+    principal: Principal,
+    *,
+    held: bool = True,
+    stack_ids: Sequence[str] | None = None,
+) -> tuple[str, list[object]]:
+    """The newest alerts in the statuses, and the money that they hold; with the values of the parameters."""
+    wanted: list[str] = []
+    values: list[object] = [*within.values * 3]
+    for column, among in (("status", statuses), ("stack_id", stack_ids)):
+        if among is not None:
+            wanted.append(f"AND {column} IN {TEXTS}")
+            values.append(listed(among))
+    parts: list[Callable[..., str]] = [_NEWEST.format, _COUNTED.format]
+    sql = ",".join(part(within=within.sql, wanted=" ".join(wanted)) for part in parts)
+    return (f"{sql},{_HELD}", [*values, principal.tenant_id]) if held else (sql, values)
