@@ -49,7 +49,7 @@ class RefusedDecision(msgspec.Struct, frozen=True, kw_only=True, rename="camel")
 
     error: Annotated[str, about("The cause and the cure, for people.")]
     code: Annotated[ErrorCode, about("The cause, for programs.")]
-    fields: tuple[FieldError, ...] = ()
+    fields: Annotated[tuple[FieldError, ...], about("The parts of the request that break a rule.")] = ()
 
 
 class AlertResult(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):

@@ -56,6 +56,7 @@ TAGS: Final[Mapping[str, str]] = {
     "counterparties": "The other sides of a program's transfers.",
     "agents": "On-chain agents, imported from a public scan index.",
     "alerts": "Findings that wait for a decision, and their decisions.",
+    "stacks": "Waiting alerts that are one story, to look at and decide together.",
     "dispositions": "Every decision, on the record.",
     "actions": "Actions at the bank, with a second person where two must agree.",
     "labels": "Whether a transfer turned out bad or ok.",

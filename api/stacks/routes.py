@@ -229,8 +229,8 @@ _DECIDE: Final = _deciding(
     id="decideStack",
     tag=_TAG,
     summary="Signs one decision on the alerts that wait in a stack: one entry of the log, one narrative, a chained "
-    "disposition for each. As `decideAlerts`, each alert has its own result. Name in `alertIds` what was looked at, "
-    "so that an alert which joined since is left.",
+    "disposition for each. As `decideAlerts`, each alert has its own result. Name the alerts that you have seen in "
+    "`alertIds`, so that an alert which joined since is left.",
     answers={200: DecidedAlerts},
     refusals=(ErrorCode.STACK_NOT_FOUND, ErrorCode.NOT_CONFIRMED),
     body=RequestSchema(StackDecisionRequest),

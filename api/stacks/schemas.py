@@ -27,7 +27,7 @@ _SOME = msgspec.Meta(min_length=1, max_length=20)
 
 class StacksQuery(AlertFilters, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
     """A stack is listed when one of its alerts passes the filters. ``status`` are the statuses of the alerts that
-    count, by default those that wait.
+    count, by default of waiting ones.
     """
 
     kind: Annotated[tuple[StackKind, ...], _SOME] | None = None
@@ -47,12 +47,12 @@ class StackSubject(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class Stack(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """Alerts that are looked at together. The figures are of those that the statuses of the list let count."""
+    """Alerts that are looked at together. The figures are of the alerts in the statuses of the list."""
 
     id: Annotated[str, minted("stack")]
     program_id: str
     kind: Annotated[StackKind, about("What its alerts share.")]
-    key: Annotated[str, about("The id of what they share.")]
+    key: Annotated[str, about("The id of the shared thing.")]
     words: Annotated[str, about("The same in words.")]
     who: Annotated[StackSubject, about("Who it is about; of a stack by no party, the subject of its worst alert.")]
     size: Annotated[int, about("How many alerts count.")]
@@ -66,8 +66,8 @@ class Stack(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     detectors: Annotated[dict[str, int], about("How many alerts each detector has in it.")]
     statuses: Annotated[dict[AlertStatus, int], about("How many alerts have each status.")]
     held_cents: Annotated[str, about("US cents of the transfers of its held alerts, each transfer once.")]
-    first_opened_at: str
-    last_opened_at: str
+    first_opened_at: Annotated[str, about("When the first of its alerts opened.")]
+    last_opened_at: Annotated[str, about("When the newest of them opened.")]
     alert_ids: Annotated[tuple[str, ...], about("The newest hundred of its alerts.")]
     simulated: Simulated = msgspec.UNSET
 

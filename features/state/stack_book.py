@@ -1,4 +1,4 @@
-"""Stacks of one program's waiting alerts: those that alerts may still join, by key.
+"""Stacks of one program's waiting alerts: open stacks, which further alerts may join, by key.
 
 A stack is joined by an alert of its key whose transfer is at most ``JOINED_WITHIN_US`` from those of the stack. It can
 be joined while one of its alerts waits. An alert that joins widens it. Stacks are never merged, and an alert stays in
@@ -51,7 +51,7 @@ class StackBook:
         self._waiting: dict[str, int] = {}  # by stack: its alerts that wait
 
     def place(self, alert: AlertState, keys: Sequence[StackKey], at: int) -> None:
-        """Put an alert in the newest stack of the first key that has one for it, or in one of its own."""
+        """Put an alert in the newest stack of the first key that has one for it, else in a new one."""
         stack = next(filter(None, (self._open_at(key, at) for key in keys)), None)
         if stack is None:
             stack = OpenStack(stack_id_of(alert.id), keys[0], at, at)

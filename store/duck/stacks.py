@@ -70,14 +70,18 @@ _SORTED: Final = """
         SELECT stack_id AS id, coalesce({key}, {no_key})::BIGINT AS place FROM counted {held}
         GROUP BY stack_id HAVING bool_or({matching})
     ) WHERE {after} ORDER BY place DESC, id LIMIT ?"""
+_WAITS: Final = f"({', '.join(repr(status.value) for status in WAITING)})"
 _FIGURES: Final = f"""
     SELECT stack_id, any_value(program_id), any_value(stack_kind), any_value(stack_key), count(*),
-        count(*) FILTER (status IN {WAITING!r}), epoch_us(min(due_at)), max(score_at_alert), max(queue_rank),
+        count(*) FILTER (status IN {_WAITS}), epoch_us(min(due_at)), max(score_at_alert), max(queue_rank),
         bool_or(hard_signal), epoch_us(min(opened_at)), epoch_us(max(opened_at)), max(held_cents),
         arg_max(id, (queue_rank, id)), arg_max("offset", (queue_rank, id)),
         list(DISTINCT band_at_alert), list(DISTINCT severity), list(detector), list(status),
         list(id ORDER BY opened_at DESC, id)[1:{MOST_IDS}]
     FROM counted LEFT JOIN held USING (stack_id) GROUP BY stack_id"""
+
+
+_PROGRAM_OF: Final = "SELECT program_id FROM alerts WHERE tenant_id = ? AND stack_id = ? LIMIT 1"
 
 
 class StackFilter(AlertFilter, frozen=True, kw_only=True):
@@ -145,7 +149,13 @@ class Stacks(Alerts, table="alerts", row_type=AlertRow, rank="queue_rank"):
         return [msgspec.structs.replace(figures[stack_id], place=place) for place, stack_id in places]
 
     def read(self, principal: Principal, stack_id: str) -> StackFigures | None:
-        """A stack with the figures of its waiting alerts; of all its alerts when none waits."""
+        """A stack with the figures of its waiting alerts; of all its alerts when none waits.
+
+        ForbiddenError when the tenant has it on a program outside a key's mode.
+        """
+        program_id = self._value(_PROGRAM_OF, [principal.tenant_id, stack_id])
+        if program_id is None or not principal.finds(program_id):
+            return None
         for statuses in (WAITING, None):
             figures = self._figures(principal, [stack_id], statuses)
             if figures:

@@ -224,6 +224,12 @@ class World:
         self.api.catch_up()
         return self.alert_on(program, transfer_id)
 
+    def stack_of(self, program: dict[str, Any], alert_id: str) -> str:
+        """The stack of an alert."""
+        answer = self.send("GET", f"/api/alerts/{alert_id}", self.operator_of(program))
+        stack_id: str = answer.json()["alert"]["stackId"]
+        return stack_id
+
     def decided(self, program: dict[str, Any], alert_id: str | None = None) -> str:
         """Close an alert, a fresh one unless it is named; the id of the disposition."""
         alert_id = alert_id or self.waiting_alert(program)

@@ -60,7 +60,8 @@ checks.positive_data_acceptance.expected-statuses = ["2xx", 400, 401, 403, 404, 
 # A cursor that this service has not given out is a 400, and no schema tells it from one that it has.
 [[operations]]
 include-operation-id = [
-    "listTransfers", "listActions", "listAlerts", "listDispositions", "listEvents", "listLabels", "listCheckpoints",
+    "listTransfers", "listActions", "listAlerts", "listStacks", "listDispositions", "listEvents", "listLabels",
+    "listCheckpoints",
     "listLimitHistory", "listRescreeningDue", "listMetricsHistory", "listPolicies", "listRules", "listRulesVersions",
     "listKriSnapshots",
 ]

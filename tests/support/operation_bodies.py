@@ -55,6 +55,18 @@ def decision(_: World, __: Ids) -> dict[str, Any]:
     return {"decision": "close", "narrative": "It was explained to us."}
 
 
+def decision_on_several(_: World, ids: Ids) -> dict[str, Any]:
+    return {"alertIds": [ids["alert"]], "decision": "hold", "narrative": "It is being looked into."}
+
+
+def decision_on_stack(_: World, __: Ids) -> dict[str, Any]:
+    return {"decision": "hold", "narrative": "It is being looked into."}
+
+
+def split(_: World, ids: Ids) -> dict[str, Any]:
+    return {"alertIds": [ids["alert to take out"]]}
+
+
 def narrow_tier(_: World, __: Ids) -> dict[str, Any]:
     return {"tier": "supervised", "note": "We look at each."}
 

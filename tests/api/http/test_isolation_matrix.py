@@ -181,6 +181,7 @@ def theirs_of(world: World, name: str) -> str:
         return str(world.key_of(world.other)["id"])
     alert = world.alerts[world.theirs["id"]]
     action = world.action_on(world.theirs) if name in {"action", "waiting action"} else ""
+    stack = world.stack_of(world.theirs, alert) if name.startswith("stack") else ""
     rule = their_rule(world) if name.endswith("rule") else ""
     named: dict[str, str] = {
         "webhook": world.their_webhook,
@@ -188,6 +189,8 @@ def theirs_of(world: World, name: str) -> str:
         "alert": alert,
         "waiting alert": alert,
         "closed alert": alert,
+        "stack": stack,
+        "stack of two": stack,
         "disposition": world.dispositions[world.theirs["id"]],
         "snapshot": world.snapshots[world.theirs["id"]],
         "action": action,
