@@ -150,10 +150,10 @@ class ManyDecisions:
 
     def _results_of(self, principal: Principal, entry: EntryResultRow) -> list[AlertResult]:
         rows = self._results.of_entry(principal, entry)
-        made = [row.disposition_id for row in rows if row.disposition_id is not None]
-        asked = [row.id for row in rows if refusal_of(row) is None and row.disposition_id is None]
-        links = {each.row.id: each for each in self._dispositions.of_entry(principal, entry.offset, made)}
-        actions = {each.row.id: each.row for each in self._actions.of_entry(principal, entry.offset, asked)}
+        disposition_ids = [row.disposition_id for row in rows if row.disposition_id is not None]
+        action_ids = [row.id for row in rows if refusal_of(row) is None and row.disposition_id is None]
+        links = {each.row.id: each for each in self._dispositions.of_entry(principal, entry.offset, disposition_ids)}
+        actions = {each.row.id: each.row for each in self._actions.of_entry(principal, entry.offset, action_ids)}
         results = []
         for row in rows:
             refusal, link = refusal_of(row), links.get(row.disposition_id or "")

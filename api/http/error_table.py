@@ -243,13 +243,8 @@ ERRORS: Final[Mapping[ErrorCode, ErrorEntry]] = {
     ErrorCode.ALERT_CLOSED: _conflict(
         "The alert is closed, which is final.", "`POST /api/alerts/{alertId}/appeal` opens a new alert."
     ),
-    ErrorCode.ALERT_NOT_IN_STACK: _conflict(
-        "An alert named does not wait in this stack: it was decided, or taken out.",
-        "Read the stack again and name alerts that wait in it.",
-    ),
-    ErrorCode.STACK_NOT_SPLIT: _conflict(
-        "All alerts that wait in the stack were named, so none would stay.", "Name only those to take out."
-    ),
+    ErrorCode.ALERT_NOT_IN_STACK: _conflict("An alert named does not wait in the stack.", "Read the stack again."),
+    ErrorCode.STACK_NOT_SPLIT: _conflict("All waiting alerts were named, so none would stay.", "Name fewer."),
     ErrorCode.ALERT_NOT_HELD: _conflict("The alert is not held, so it cannot be released.", "Close it instead."),
     ErrorCode.ALERT_NOT_CLOSED: _conflict("The alert is not closed, so it cannot be appealed.", "Decide it instead."),
     ErrorCode.ALREADY_DECIDED: _conflict("The alert has this decision, and nothing has changed.", "Go on."),

@@ -84,12 +84,12 @@ class StackService:
     async def read(self, principal: Principal, stack_id: str) -> StackDetail:
         figures = await self._figures(principal, stack_id)
 
-        def shown() -> StackDetail:
+        def detail() -> StackDetail:
             keys = self._stacks.keys_of(principal, figures.id, MOST_ALERTS)
             (stack,) = self._to_stacks(principal, [figures])
             return StackDetail(stack=stack, alerts=tuple(self._alerts.summaries_at(principal, keys)))
 
-        return await to_thread.run_sync(shown)
+        return await to_thread.run_sync(detail)
 
     async def split(self, principal: Principal, stack_id: str, request: SplitRequest, effect_id: str | None) -> Stack:
         """The stack of the alerts that were taken out; a repeated ``effect_id`` returns the first one."""
@@ -228,9 +228,9 @@ _SPLIT: Final = _deciding(
 _DECIDE: Final = _deciding(
     id="decideStack",
     tag=_TAG,
-    summary="Signs one decision on the alerts that wait in a stack: one entry of the log, one narrative, a chained "
-    "disposition for each. As `decideAlerts`, each alert has its own result. Name the alerts that you have seen in "
-    "`alertIds`, so that an alert which joined since is left.",
+    summary="Signs one decision on the alerts that wait in a stack. It is one entry of the log with one narrative, and "
+    "gives each alert a chained disposition. As with `decideAlerts`, each alert has its own result. Name the alerts "
+    "that you have seen in `alertIds`, so that an alert which joined since is left.",
     answers={200: DecidedAlerts},
     refusals=(ErrorCode.STACK_NOT_FOUND, ErrorCode.NOT_CONFIRMED),
     body=RequestSchema(StackDecisionRequest),
@@ -240,8 +240,8 @@ _DECIDE: Final = _deciding(
 _DECIDE_ALERTS: Final = _deciding(
     id="decideAlerts",
     tag="alerts",
-    summary="Signs one decision on up to 200 alerts, each as if its decision came alone: with the same checks, its own "
-    "disposition on the chain, and its own result. One that cannot be decided has its error in its place, and the "
+    summary="Signs one decision on up to 200 alerts, each as if its decision came alone. Each has the same checks, its "
+    "own disposition on the chain, and its own result. One that cannot be decided has its error in its place, and the "
     "others are decided. The alerts of one program are one entry of the log; those of several are one for each.",
     answers={200: DecidedAlerts},
     refusals=(ErrorCode.NOT_CONFIRMED,),

@@ -83,6 +83,16 @@ when the previous alert is decided. `isRepeat` says that the indicator breached 
 breaches that began in the 180 days before, `firstBreachAt` is the first of them, and `earlierAlerts` counts all alerts
 of the detector on this program.
 
+Alerts that wait for a person are stacked, so that one misdeed is one row of the queue (`GET /api/stacks`). The key of
+a stack is the party that its alerts accuse: the subject; for an alert on a transfer, the entity that moved the money,
+else its account. Alerts of one key are one stack while their transfers are at most two weeks apart. A party that has
+dealt with ten others for a month, such as the employer of a payroll, is no key of an alert on a transfer with one of
+those, nor of one on any transfer once it has dealt with a hundred; the key is then the counterparty, or the transfer
+alone where the counterparty deals with ten others, too. A purchase by card is always the holder's. Alerts on the
+program are stacked by detector, and an appeal stands alone. The stack is decided when an alert opens, or first waits,
+and an alert stays in it until a person takes it out (`POST /api/stacks/{id}/split`); stacks are not merged
+([0090](decisions/0090-stacks.md)).
+
 Made from `features/detectors`; a test keeps the two equal.
 
 | detector | opens when | reasons | subject | severity | hard | window | thresholds | features |

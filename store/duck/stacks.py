@@ -135,7 +135,7 @@ class Stacks(Alerts, table="alerts", row_type=AlertRow, rank="queue_rank"):
         within, matching = Predicate(principal), wanted.predicate(principal)
         statuses = WAITING if wanted.statuses is None else wanted.statuses
         by_held = wanted.sort is StackSort.HELD_CENTS
-        with_, values = _with(within, statuses, principal, held=by_held)
+        with_, values = _with(within, statuses, principal, with_money=by_held)
         sql = f"WITH {with_} " + _SORTED.format(
             key=_KEYS[wanted.sort],
             no_key=NO_KEY,
@@ -217,7 +217,7 @@ def _with(
     statuses: Sequence[str] | None,
     principal: Principal,
     *,
-    held: bool = True,
+    with_money: bool = True,
     stack_ids: Sequence[str] | None = None,
 ) -> tuple[str, list[object]]:
     """The newest alerts in the statuses, and the money that they hold; with the values of the parameters."""
@@ -229,4 +229,4 @@ def _with(
             values.append(listed(among))
     parts: list[Callable[..., str]] = [_NEWEST.format, _COUNTED.format]
     sql = ",".join(part(within=within.sql, wanted=" ".join(wanted)) for part in parts)
-    return (f"{sql},{_HELD}", [*values, principal.tenant_id]) if held else (sql, values)
+    return (f"{sql},{_HELD}", [*values, principal.tenant_id]) if with_money else (sql, values)

@@ -17,6 +17,7 @@ from tests.support.operation import Place as Place
 from tests.support.rule_operations import RULE_OPERATIONS, RULES_THAT_ARE_NEEDED
 from tests.support.sandbox_operations import SANDBOX_OPERATIONS
 from tests.support.scorecard_operations import SCORECARD_OPERATIONS, SCORECARDS_THAT_ARE_NEEDED
+from tests.support.stack_operations import STACK_OPERATIONS, stacks_for
 from tests.support.webhook_operations import WEBHOOK_OPERATIONS
 
 
@@ -27,7 +28,7 @@ def ids_for(world: World, operation: Operation) -> Ids:
         fresh["key"] = world.key_of(world.tenant)["id"]
     if "waiting alert" in operation.fills:
         fresh["waiting alert"] = world.waiting_alert(world.payroll)
-    fresh |= _stacks_of(world, operation.fills)
+    fresh |= stacks_for(world, operation.fills)
     if "waiting action" in operation.fills:
         by = "bob" if operation.path.endswith("/decline") else "ann"  # ann calls, and may not decline her own
         fresh["waiting action"] = world.action_on(world.payroll, by=by)
@@ -45,16 +46,6 @@ def ids_for(world: World, operation: Operation) -> Ids:
     if "returnable transfer" in operation.body_ids:
         fresh["returnable transfer"] = world.returnable_transfer(world.simulated)
     return world.mine | fresh
-
-
-def _stacks_of(world: World, fills: tuple[str, ...]) -> Ids:
-    """A stack with an alert that waits, or one with two."""
-    if "stack" in fills:
-        return {"stack": world.stack_of(world.payroll, world.waiting_alert(world.payroll))}
-    if "stack of two" in fills:
-        stays, goes = (world.waiting_alert(world.payroll) for _ in range(2))
-        return {"stack of two": world.stack_of(world.payroll, stays), "alert to take out": goes}
-    return {}
 
 
 def _person_token(world: World) -> str:
@@ -244,32 +235,7 @@ OPERATIONS: Final = (
         body=bodies.decision,
         needs_person=True,
     ),
-    Operation(
-        method="POST",
-        path="/api/alerts/decide",
-        access=Access.BEARER,
-        scope="alerts:decide",
-        body=bodies.decision_on_several,
-    ),
-    *_listed("/api/stacks", "alerts:read"),
-    Operation(method="GET", path="/api/stacks/{}", access=Access.BEARER, scope="alerts:read", fills=("stack",)),
-    Operation(
-        method="POST",
-        path="/api/stacks/{}/split",
-        access=Access.BEARER,
-        scope="alerts:decide",
-        success=201,
-        fills=("stack of two",),
-        body=bodies.split,
-    ),
-    Operation(
-        method="POST",
-        path="/api/stacks/{}/decide",
-        access=Access.BEARER,
-        scope="alerts:decide",
-        fills=("stack",),
-        body=bodies.decision_on_stack,
-    ),
+    *STACK_OPERATIONS,
     Operation(
         method="POST",
         path="/api/alerts/{}/appeal",

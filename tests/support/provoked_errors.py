@@ -24,7 +24,7 @@ from clearhold.store.control import credential_registry, rule_registry, webhook_
 from clearhold.store.idempotency import IdempotencyClaims, InFlight
 from clearhold.store.record.checkpoints import INCONSISTENT, InconsistentChainError, RecordCheckpoints
 from clearhold.store.redis_log import appender
-from tests.support import person_tokens, rule_operations, scorecard_operations
+from tests.support import person_tokens, rule_operations, scorecard_operations, stack_operations
 from tests.support.callers import TRANSFER, UNKNOWN_ID, UNSENT, WEBHOOK_URL, Headers, World
 from tests.support.raw_http import RawClient, served
 from tests.support.running_app import SHARDS
@@ -340,6 +340,9 @@ CASES: Final[dict[ErrorCode, Provoke]] = {
     ErrorCode.POLICY_IN_FORCE: twice(activation_of("clock-v1")),
     ErrorCode.CHANGE_PENDING: twice(activation_of("clock-v2")),
     ErrorCode.ALERT_CLOSED: decided("close", closed=True),
+    ErrorCode.STACK_NOT_FOUND: sent("GET", f"/api/stacks/{UNKNOWN_ID}"),
+    ErrorCode.ALERT_NOT_IN_STACK: lambda world, _: of(stack_operations.split_off(world, [UNKNOWN_ID])),
+    ErrorCode.STACK_NOT_SPLIT: lambda world, _: of(stack_operations.split_off(world, None)),
     ErrorCode.ALERT_NOT_HELD: released_after_escalation,
     ErrorCode.ALERT_NOT_CLOSED: twice(lambda world: appeal_of(world.waiting_alert(world.payroll))),
     ErrorCode.ALREADY_DECIDED: twice(
