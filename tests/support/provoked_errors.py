@@ -56,6 +56,18 @@ def decided(decision: str, caller: str = "operator", *, closed: bool = False) ->
     return provoke
 
 
+def ended(how: str, by: str, *, is_refused: bool = False) -> Provoke:
+    """An action that waits, ended by ann; a refused one does not wait."""
+
+    def provoke(world: World, _: pytest.MonkeyPatch) -> Answer:
+        headers, path = world.callers["operator"].headers, f"/api/actions/{world.action_on(world.payroll, by=by)}"
+        if is_refused:
+            world.send("POST", f"{path}/approve", headers, json={"approverId": by})
+        return of(world.send("POST", f"{path}/{how}", headers, json={"note": "It is not needed."}))
+
+    return provoke
+
+
 def released_after_escalation(world: World, _: pytest.MonkeyPatch) -> Answer:
     headers, path = world.callers["operator"].headers, f"/api/alerts/{world.waiting_alert(world.payroll)}/decide"
     for decision in ("escalate", "release"):
@@ -339,6 +351,9 @@ CASES: Final[dict[ErrorCode, Provoke]] = {
     ErrorCode.TOO_MANY_POLICIES: one_policy_more,
     ErrorCode.POLICY_IN_FORCE: twice(activation_of("clock-v1")),
     ErrorCode.CHANGE_PENDING: twice(activation_of("clock-v2")),
+    ErrorCode.ACTION_NOT_WAITING: ended("withdraw", "ann", is_refused=True),
+    ErrorCode.OWN_ACTION: ended("decline", "ann"),
+    ErrorCode.NOT_THE_REQUESTER: ended("withdraw", "bob"),
     ErrorCode.ALERT_CLOSED: decided("close", closed=True),
     ErrorCode.STACK_NOT_FOUND: sent("GET", f"/api/stacks/{UNKNOWN_ID}"),
     ErrorCode.ALERT_NOT_IN_STACK: lambda world, _: of(stack_operations.split_off(world, [UNKNOWN_ID])),
