@@ -2,6 +2,7 @@
 
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import httpx
 
@@ -20,7 +21,7 @@ def test_given_live_off_then_nothing_is_written_and_the_rest_stays_and_on_again_
         program = bank.program["id"]
         bank.ask("POST", f"/api/kri/snapshot/{program}")
         eventually(lambda: client.xlen(f"out:{program}") > 0)
-        before = client.xrange(f"out:{program}")
+        before: Any = client.xrange(f"out:{program}")
 
     off = RunningService(data, "--scorers", "0", "--live", "off", "--metrics-port", str(metrics))
     with off, closing(connect_sync(data / "redis.sock")) as client:
@@ -35,4 +36,5 @@ def test_given_live_off_then_nothing_is_written_and_the_rest_stays_and_on_again_
         eventually(lambda: client.xlen(f"out:{program}") > len(before))
         RunningBank(on, tenant=bank.tenant).ask("POST", f"/api/kri/snapshot/{program}")
         eventually(lambda: 0 < client.ttl(f"out:{program}") <= 3_600)
-        assert client.xrange(f"out:{program}")[: len(before)] == before
+        after: Any = client.xrange(f"out:{program}")
+        assert after[: len(before)] == before

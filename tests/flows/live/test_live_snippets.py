@@ -148,7 +148,7 @@ def test_given_a_redis_near_its_limit_then_readiness_names_the_streams_and_the_s
     bank: RunningBank,
 ) -> None:
     with closing(connect_sync(bank.service.data / "redis.sock")) as client:
-        before = client.config_get("maxmemory")["maxmemory"]
+        before = client.config_get("maxmemory")["maxmemory"] or "0"
         client.config_set("maxmemory", int(client.info("memory")["used_memory"] / 0.47))
         try:
             eventually(lambda: "live" in bank.ask("GET", "/readyz").get("degradedWork", ()))
