@@ -167,7 +167,7 @@ class LiveEvent(msgspec.Struct, frozen=True, gc=False):
     data: LiveData
 
 
-class _Body(msgspec.Struct, frozen=True, kw_only=True, rename="camel", gc=False):
+class _Body(msgspec.Struct, frozen=True, rename="camel", gc=False):
     kind: LiveKind
     tenant_id: str
     program_id: str
@@ -186,14 +186,14 @@ def body_of(event: LiveEvent) -> bytes:
     """The event as JSON. ``simulated``, ``severity`` and ``band`` are absent where they do not apply."""
     return _ENCODE(
         _Body(
-            kind=event.kind,
-            tenant_id=event.tenant_id,
-            program_id=event.program_id,
-            at=format_instant(event.at),
-            cause=event.cause,
-            simulated=True if event.is_simulated else msgspec.UNSET,
-            severity=event.severity or msgspec.UNSET,
-            band=event.band or msgspec.UNSET,
-            data=event.data,
+            event.kind,
+            event.tenant_id,
+            event.program_id,
+            format_instant(event.at),
+            event.cause,
+            True if event.is_simulated else msgspec.UNSET,
+            event.severity or msgspec.UNSET,
+            event.band or msgspec.UNSET,
+            event.data,
         )
     )

@@ -44,7 +44,7 @@ from clearhold.store.tables import RowTables, columns_by_type
 
 LIVE: Final = "live"
 QUEUED_COMMITS: Final = 64
-EVENTS_A_WRITE: Final = 256
+EVENTS_A_WRITE: Final = 128
 PAGE_ROWS: Final = 1_024
 TRIM_OVER: Final = 0.40
 SUSPEND_OVER: Final = 0.45

@@ -88,14 +88,16 @@ for i = 1, streams do
   redis.call('ZADD', 'out:programs', now, program)
   if newest then redis.call('PUBLISH', 'live:' .. program, newest) end
 end
+local written = {}
 for i = 1, hashes do
   local key = KEYS[i]
+  written[2 * i - 1], written[2 * i] = now, key
   redis.call('HSET', key, 'score', take(), 'band', take(), 'n', take(), 'confidence', take(), 'version', take(),
     'at', take())
   redis.call('EXPIRE', key, kept)
-  redis.call('ZADD', 'out:latest', now, key)
 end
 if hashes > 0 then
+  redis.call('ZADD', 'out:latest', unpack(written))
   redis.call('ZREMRANGEBYSCORE', 'out:latest', '-inf', '(' .. (now - kept * 1000))
   local over = redis.call('ZCARD', 'out:latest') - most_hashes
   if over > 0 then
@@ -126,7 +128,7 @@ class LiveStreams:
         newest: dict[str, LiveActorScore] = {}
         for event in events:
             of_program = entries.setdefault(event.program_id, [])
-            of_program += (entry_id(event.offset, event.index), event.kind.value, body_of(event))
+            of_program += (entry_id(event.offset, event.index), event.kind, body_of(event))
             if isinstance(event.data, LiveActorScore):
                 newest[latest_key(event.data.subject_type, event.program_id, event.data.subject_id)] = event.data
         arguments: list[Any] = [
