@@ -13,6 +13,7 @@ Bounds  the newest 64 transfers, and the newest 64 payments to the actor and of 
 from collections import Counter
 from typing import Final
 
+import numpy as np
 from msgspec.structs import replace
 
 from clearhold.features.catalogue.amounts import Activity, Amounts, Passing
@@ -98,9 +99,8 @@ def _usual_hour(actor: Actor, at: int, *, its_own: bool) -> int | None:
     n = len(others)
     if n < HOURS_FROM:
         return None
-    earliest = at - _AROUND_US
-    around = sum([(instant - earliest) % DAY_US <= 2 * _AROUND_US for instant in others])
-    return 100 * around // n
+    since = (np.frombuffer(others, np.int64) - (at - _AROUND_US)) % DAY_US
+    return 100 * int(np.count_nonzero(since <= 2 * _AROUND_US)) // n
 
 
 def _other_way(subject: Subject, program: ProgramSeries, around: Surroundings, node: int, at: int) -> int | None:

@@ -234,13 +234,14 @@ class AmountSeries(Series):
         facts.subtract(changes)
         return sorted((+facts).elements())[-most:]
 
-    def newest_instants(self, after: int, upto: int, *, most: int) -> list[int]:
+    def newest_instants(self, after: int, upto: int, *, most: int) -> "array[int]":
         """The instants of the newest facts in (after, upto], as known at ``upto``, oldest first."""
         if self.revised_at > upto:
-            return [at for at, _ in self.newest_facts(after, upto, most=most)]
+            return array("q", [at for at, _ in self.newest_facts(after, upto, most=most)])
         times = self.instants()
         last = len(times) if not times or times[-1] <= upto else bisect_right(times, upto)
-        return list(times[max(bisect_right(times, after, 0, last), last - most) : last])
+        newest = times[max(bisect_right(times, after, 0, last), last - most) : last]
+        return newest if isinstance(newest, array) else array("q", newest)
 
     def _columns(self) -> tuple[Sequence[int], Sequence[int]]:
         """Instants and running sums."""

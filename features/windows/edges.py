@@ -223,7 +223,7 @@ class Edges(EventTimes):
         if 2 * (last - first) < len(weeks):
             return 0  # most weeks have no edge
         if last - first <= FEW_EDGES:
-            return usual_of_few(self.times[first:last], self._ends[2 * first + 1 : 2 * last : 2], len(weeks))
+            return usual_of_few(self.times[first:last], self._ends[2 * first + 1 : 2 * last : 2], weeks)
         derived = self._derived = self._derived or EdgeLookups()
         derived.usual, derived.usual_since = median_of(self._parties_of(weeks).values()), since
         return derived.usual

@@ -114,23 +114,21 @@ def median_of(counts: Iterable[int]) -> int | None:
     return -(-(ordered[(len(ordered) - 1) // 2] + ordered[len(ordered) // 2]) // 2)
 
 
-def usual_of_few(times: "array[int]", parties: "array[int]", weeks: int) -> int | None:
-    """The median over ``weeks`` weeks of meetings with parties, oldest first.
+def usual_of_few(times: "array[int]", parties: "array[int]", weeks: range) -> int | None:
+    """The median over these weeks of meetings in them with parties, oldest first.
 
-    >>> usual_of_few(array("q", [0, 1, DAYS_7, 2 * DAYS_7]), array("i", [4, 5, 4, 4]), 3)
+    >>> usual_of_few(array("q", [start_of(1), start_of(2) - 1, start_of(3)]), array("i", [4, 5, 4]), range(1, 4))
     1
     """
-    counts, first_party, more, week_end = list[int](), 0, set[int](), ALWAYS
+    counts, seen, week_end = list[int](), set[int](), start_of(weeks.start + 1)
     for at, party in zip(times, parties, strict=True):
-        if at >= week_end:
-            week_end = at - (at + _MONDAY_US) % DAYS_7 + DAYS_7
-            counts.append(1)
-            first_party = party
-            more.clear()
-        elif party != first_party:
-            more.add(party)
-            counts[-1] = 1 + len(more)
-    counts.extend([0] * (weeks - len(counts)))
+        while at >= week_end:
+            counts.append(len(seen))
+            seen.clear()
+            week_end += DAYS_7
+        seen.add(party)
+    counts.append(len(seen))
+    counts.extend([0] * (len(weeks) - len(counts)))
     return median_of(counts)
 
 
