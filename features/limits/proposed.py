@@ -91,7 +91,8 @@ def assess_proposed(
         subject, program.series, program.declared_at(at), baseline, program.scorecards.champion, at=at, stale=stale
     )
     is_known = actor is not None and actor.index < len(program.actors)
-    thin = thin_in_question(subject, assessment.vector, is_known=is_known)
+    is_usual_known = program.prevalence.is_known(at, is_card=transfer.rail is Rail.CARD)
+    thin = thin_in_question(subject, assessment.vector, is_known=is_known, is_usual_known=is_usual_known)
     parties, whole = _parties(transfer, actor, counterparty), _whole(transfer, cents)
     on_file = None if counterparty is None or counterparty.unlisted else counterparty
     return PreflightAssessment(

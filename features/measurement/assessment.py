@@ -2,8 +2,9 @@
 
 ``degradedReasons`` are the facts that an answer needs and lacks. ``missing_at_landing`` halves the
 confidence, is stored with the score, and keeps a policy from closing an alert alone. A question also names facts that
-leave its answer thin without being missing: unknown parties, nothing reported of them, no baseline. There ``n`` and the
-confidence are low already, so these words halve nothing.
+leave its answer thin without being missing: unknown parties, nothing reported of them, no baseline, too few transfers
+to say what is rare. There ``n`` and the confidence are low already or fixed counts take the place of shares, so these
+words halve nothing.
 
 A stored vector is scored again and compared with its stored score. Such a vector always has a score, and one of another
 feature version is filled up or cut.
@@ -56,6 +57,7 @@ STATE_LATE: Final = "state_late"
 ENTITY_UNKNOWN: Final = "entity_unknown"
 ENTITY_UNVERIFIED: Final = "entity_unverified"
 BASELINE_THIN: Final = "baseline_thin"
+USUAL_UNKNOWN: Final = "program_usual_unknown"
 _IAT: Final = "IAT"
 _INTL_WIRE: Final = Rail.INTL_WIRE.value
 _REASONS: Final = msgspec.json.Decoder(tuple[Reason, ...])
@@ -82,8 +84,13 @@ def missing_at_landing(subject: Subject, vector: FeatureVector) -> tuple[str, ..
     return tuple(missing)
 
 
-def thin_in_question(subject: Subject, vector: FeatureVector, *, is_known: bool) -> tuple[str, ...]:
-    """The facts whose absence leaves the answer to a question thin; ``is_known`` when its entity or account is."""
+def thin_in_question(
+    subject: Subject, vector: FeatureVector, *, is_known: bool, is_usual_known: bool
+) -> tuple[str, ...]:
+    """The facts whose absence leaves the answer to a question thin.
+
+    ``is_known`` when its entity or account is, ``is_usual_known`` when the program has shares for its kind.
+    """
     thin: list[str] = []
     if not is_known:
         thin.append(ENTITY_UNKNOWN)
@@ -91,6 +98,8 @@ def thin_in_question(subject: Subject, vector: FeatureVector, *, is_known: bool)
         thin.append(ENTITY_UNVERIFIED)
     if vector.program_n_90d is None:
         thin.append(BASELINE_THIN)
+    if not is_usual_known:
+        thin.append(USUAL_UNKNOWN)
     return tuple(thin)
 
 
@@ -129,7 +138,8 @@ def assess(
     degraded = bool(missing)
     score = card.score(vector, degraded=degraded)
     usual = score if card is DEFAULT else DEFAULT.score(vector)  # so that a vector does not depend on a card
-    reached = (*reached, *counted(reason.id for reason in usual.reasons if reason.weight > 0))
+    if usual.reasons:
+        reached = (*reached, *counted([reason.id for reason in usual.reasons if reason.weight > 0]))
     return Assessment(vector, score, degraded, layering, round_trip, missing, reached)
 
 

@@ -86,7 +86,7 @@ def measure(
         *astuple(weeks),
         *astuple(pair_past_of(subject, around, activity, relationship, at)),
         *astuple(origins),
-        *astuple(shares),
+        *shares,
         *astuple(purchases_of(subject, program, at)),
     )
     return FeatureVector(*values), chain.rows if chain is not None else (), way_back, reached

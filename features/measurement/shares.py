@@ -9,7 +9,9 @@ Errors  none: a measure is None without what it divides by, and those of first p
 """
 
 from math import isqrt
-from typing import Any, Final, NamedTuple
+from typing import Final
+
+import msgspec
 
 from clearhold.features.catalogue.amounts import Activity, Amounts, History
 from clearhold.features.catalogue.flows import Rhythm
@@ -31,10 +33,14 @@ _CARD: Final = Rail.CARD.value
 _DAYS: Final = 30
 _PERCENT: Final = 100
 _LEAST_SHARE_OF_MEDIAN: Final = 4
-_NOBODYS: Final = Shares(*(None,) * len(Shares.__struct_fields__))
 
 
-class Graded(NamedTuple):
+ShareFields = tuple[int | str | None, ...]
+"""The fields of ``Shares`` in their order: 27 of them, which come from a list, are not worth a Struct between."""
+_NOBODYS: Final[ShareFields] = (None,) * len(Shares.__struct_fields__)
+
+
+class Graded(msgspec.Struct, frozen=True, gc=False):
     """What the measures are made of; ``median_cents`` is the program's usual amount."""
 
     activity: Activity
@@ -47,7 +53,7 @@ class Graded(NamedTuple):
     median_cents: int | None
 
 
-def shares_of(subject: Subject, program: ProgramSeries, graded: Graded, at: int) -> tuple[Shares, Reached]:
+def shares_of(subject: Subject, program: ProgramSeries, graded: Graded, at: int) -> tuple[ShareFields, Reached]:
     """The measures with their shares, and what the transfer reaches, to be counted when it lands."""
     if subject.actor is None:
         return _NOBODYS, ()
@@ -57,8 +63,7 @@ def shares_of(subject: Subject, program: ProgramSeries, graded: Graded, at: int)
         *(_first(subject, graded, day[0]) if graded.is_first else ()),
     )
     share = program.prevalence.share(at, values, is_card=subject.rail == _CARD)
-    fields: tuple[Any, ...] = (*day, *share.permille, share.rarest, share.common)
-    return Shares(*fields), share.reached
+    return (*day, *share.permille, share.rarest, share.common), share.reached
 
 
 def day_cents_over_usual(day_cents: int, month_cents: int, median_cents: int) -> int:

@@ -15,7 +15,6 @@ from typing import Any, Final, Generic
 
 from clearhold.features.catalogue.thresholds import COMMON_FROM_PERMILLE
 from clearhold.features.core.scorecards import (
-    MOST_POINTS,
     Bin,
     CardCap,
     CardSignal,
@@ -92,9 +91,9 @@ _CONFIDENCE: Final = tuple(
 class WeighedSignal(Generic[Inputs]):
     """A signal with its bins: ``points[k]`` counts from ``edges[k - 1]`` on, and is None outside of every bin."""
 
-    __slots__ = ("edges", "least", "measure", "most_known", "points", "signal")
+    __slots__ = ("edges", "least", "measure", "points", "signal")
 
-    def __init__(self, signal: Signal[Inputs], bins: tuple[Bin, ...], most_known: int | None = None) -> None:
+    def __init__(self, signal: Signal[Inputs], bins: tuple[Bin, ...]) -> None:
         points: list[int | None] = [None]
         edges: list[int] = []
         for each in bins:
@@ -104,7 +103,6 @@ class WeighedSignal(Generic[Inputs]):
             edges.append(bins[-1].below)
             points.append(None)
         self.signal = signal
-        self.most_known: int = MOST_POINTS if most_known is None else most_known
         self.measure: Callable[[Inputs], int | None] = signal.measure
         self.edges: tuple[int, ...] = tuple(edges)
         self.points: tuple[int | None, ...] = tuple(points)
@@ -141,11 +139,14 @@ class CompiledCard(Generic[Inputs]):
         self.common_points: int | None = caps.get(COMMON)
         self._common_of: Callable[[Inputs], str | None] = _unknown if scorer.common is None else scorer.common.of
         self._fact_of: dict[str, Fact] = {each: fact for fact in self.facts for each in fact.signals}
+        capped = (*scorer.capped, *(fact.name for fact in scorer.facts), COMMON)
+        self._cap_ids = {name: scorer.cap_id(name) for name in capped}
         of_card = {each.id: each for each in card.signals}
+        self._most_known = {each.id: each.most_known for each in card.signals if each.most_known is not None}
         self.weighed: dict[str, WeighedSignal[Inputs]] = {}
         for signal in scorer.signals.values():
             if signal.id in of_card:
-                self.weighed[signal.id] = WeighedSignal(signal, of_card[signal.id].bins, of_card[signal.id].most_known)
+                self.weighed[signal.id] = WeighedSignal(signal, of_card[signal.id].bins)
             elif signal.worked_out:
                 self.weighed[signal.id] = WeighedSignal(signal, ())
         self._groups_of = {kind.name: self._groups(kind, only_hard=False) for kind in scorer.kinds}
@@ -201,7 +202,7 @@ class CompiledCard(Generic[Inputs]):
 
     def most_known(self, signal_id: str) -> int | None:
         """The most points of a signal where the program's usual is known; None without such a limit."""
-        return next((each.most_known for each in self.card.signals if each.id == signal_id), None)
+        return self._most_known.get(signal_id)
 
     def amount_edges(self, inputs: Inputs) -> Iterator[int]:
         """Every amount in cents at which a signal's points may change."""
@@ -232,14 +233,14 @@ class CompiledCard(Generic[Inputs]):
             if fact is not None:
                 by_fact[fact.name] = by_fact.get(fact.name, 0) + counting
         if uncounted:
-            cuts.append(common_reason(self.scorer.cap_id(COMMON), self.common_points or 0, uncounted))
+            cuts.append(common_reason(self._cap_ids[COMMON], self.common_points or 0, uncounted))
         for fact, most in self.facts.items() if by_fact else ():
             points = by_fact.get(fact.name, most)
             if points > most:
                 by_family[fact.family] -= points - most
-                cuts.append(cap_reason(self.scorer.cap_id(fact.name), fact, most, points))
+                cuts.append(cap_reason(self._cap_ids[fact.name], fact, most, points))
         cuts += [
-            cap_reason(self.scorer.cap_id(family), family, self.caps[family], points)
+            cap_reason(self._cap_ids[family], family, self.caps[family], points)
             for family, points in by_family.items()
             if family is not None and points > self.caps.get(family, points)
         ]
@@ -262,7 +263,6 @@ class CompiledCard(Generic[Inputs]):
         return uncounted
 
     def _measure(self, groups: tuple[_Group[Inputs], ...], inputs: Inputs) -> list[Fired[Inputs]]:
-        is_known = self._common_of(inputs) is not None
         fired: list[Fired[Inputs]] = []
         for may_fire, signals in groups:
             if may_fire is None or may_fire(inputs):
@@ -272,9 +272,11 @@ class CompiledCard(Generic[Inputs]):
                         continue
                     points = weighed.points_of(measured)
                     if points is not None:
-                        counting = min(points, weighed.most_known) if is_known else points
-                        fired.append((weighed.signal, measured, counting))
-        return fired
+                        fired.append((weighed.signal, measured, points))
+        if not fired or not self._most_known or self._common_of(inputs) is None:
+            return fired
+        most = self._most_known.get
+        return [(signal, measured, min(points, most(signal.id, points))) for signal, measured, points in fired]
 
     def _overlaps(
         self, inputs: Inputs, by_family: dict[Family | None, int], without: Collection[str]

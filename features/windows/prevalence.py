@@ -14,7 +14,9 @@ Bounds   one row of counters a day and kind for 240 days, each the sum of all da
 from array import array
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
+
+import msgspec
 
 from clearhold.features.catalogue.thresholds import COMMON_FROM_PERMILLE, COUNTED_SIGNALS
 from clearhold.features.core.instants import DAY_US
@@ -69,16 +71,22 @@ Reached = Sequence[tuple[int, int]]
 """Of each measure of which a transfer reaches an edge: the columns of the lowest and of its highest edge in a row."""
 
 
-def _scales() -> Iterator[tuple[tuple[int, ...], int]]:
-    """The edges of each measure and its first column in a row; the column before them counts all transfers."""
+class _Scale(msgspec.Struct, frozen=True, gc=False):
+    """The edges of a measure and its first column in a row; the column before all measures counts all transfers."""
+
+    edges: tuple[int, ...]
+    lowest: int
+    first: int
+
+
+def _scales() -> Iterator[_Scale]:
     first = 1
     for edges in EDGES.values():
-        yield edges, first
+        yield _Scale(edges, edges[0], first)
         first += len(edges)
 
 
 _SCALES: Final = tuple(_scales())
-_LOWEST: Final = tuple(edges[0] for edges in EDGES.values())
 _FIRST_SIGNAL: Final = 1 + sum(map(len, EDGES.values()))
 _COLUMN_OF: Final = {signal: _FIRST_SIGNAL + place for place, signal in enumerate(COUNTED_SIGNALS)}
 _NO_VALUES: Final = (None,) * len(_SCALES)
@@ -88,11 +96,9 @@ _NONE_COUNTED: Final = array("I", [0]) * (_FIRST_SIGNAL + len(COUNTED_SIGNALS))
 _KEPT_READ: Final = 16
 _Window = tuple["array[int]", "array[int]", int]
 """The last row, the row before the first, and the number of transfers between them."""
-_Past = tuple[list[_Window], str | None]
-"""The windows with enough transfers before a day, and the common signals in them."""
 
 
-class ShareReading(NamedTuple):
+class ShareReading(msgspec.Struct, frozen=True, gc=False):
     """The share of each measure, the least of them, the common signals, and what to count of the transfer."""
 
     permille: list[int | None]
@@ -103,7 +109,8 @@ class ShareReading(NamedTuple):
 
 def counted(signals: Iterable[str]) -> Reached:
     """What to count of a transfer that has points by these signals."""
-    return tuple((column, column) for column in map(_COLUMN_OF.get, signals) if column is not None)
+    columns = [_COLUMN_OF[signal] for signal in signals if signal in _COLUMN_OF]
+    return list(zip(columns, columns, strict=True))
 
 
 class Prevalence:
@@ -148,37 +155,27 @@ class Prevalence:
     def share(self, at: int, values: Values, *, is_card: bool) -> ShareReading:
         """Of each value: of 1,000 transfers, how many reach the highest edge that it reaches; all 1,000 below them."""
         day = at // DAY_US
-        windows, common = self._read.get((day, is_card)) or self._past(day, is_card=is_card)
-        rarest, at_rest = _THOUSAND, _THOUSAND if windows else None
-        reached: list[tuple[int, int]] = []
-        permille: list[int | None] = []
-        for value, lowest in zip(values, _LOWEST, strict=False):
-            if value is None:
-                permille.append(None)
-            elif value < lowest:
-                permille.append(at_rest)
-            else:
-                edges, first = _SCALES[len(permille)]
-                column = first + bisect_right(edges, value) - 1
-                reached.append((first, column))
-                if not windows:
-                    permille.append(None)
-                    continue
-                share = 0
-                for end, start, n in windows:
-                    share = max(share, -(-_THOUSAND * (end[column] - start[column] & _WRAP) // n))
-                rarest = min(rarest, share)
-                permille.append(share)
+        past = self._read.get((day, is_card)) or self._past(day, is_card=is_card)
+        of_all, reached = past.of_all, list[tuple[int, int]]()
+        permille = [
+            None if value is None else of_all if value < scale.lowest else past.share_from(scale, value, reached)
+            for value, scale in zip(values, _SCALES, strict=False)
+        ]
+        rarest = min([past.shares[column] for _, column in reached]) if reached and past.windows else of_all
         permille += _NO_VALUES[len(permille) :]
-        return ShareReading(permille, rarest if windows else None, common, reached)
+        return ShareReading(permille, rarest, past.common, reached)
 
-    def _past(self, day: int, *, is_card: bool) -> _Past:
+    def is_known(self, at: int, *, is_card: bool) -> bool:
+        """Whether enough transfers are counted for shares of that day."""
+        day = at // DAY_US
+        past = self._read.get((day, is_card)) or self._past(day, is_card=is_card)
+        return bool(past.windows)
+
+    def _past(self, day: int, *, is_card: bool) -> "_Past":
         """All that is read of the days before one, kept for the next transfer of the day."""
         if len(self._read) == _KEPT_READ:
             self._read.clear()
-        windows = self._windows(day, is_card=is_card)
-        common = " ".join(_common(windows)) if windows else None
-        past = self._read[day, is_card] = (windows, common)
+        past = self._read[day, is_card] = _Past(self._windows(day, is_card=is_card))
         self._read_upto = max(self._read_upto, day)
         return past
 
@@ -208,6 +205,29 @@ class Prevalence:
         for days, (first, rows) in zip(self._kinds, kinds, strict=True):
             days.first = first
             days.rows = [array("I", rows[start : start + size]) for start in range(0, len(rows), size)]
+
+
+class _Past:
+    """The windows with enough transfers before a day, the common signals in them, and their shares as asked for."""
+
+    __slots__ = ("common", "of_all", "shares", "windows")
+
+    def __init__(self, windows: list[_Window]) -> None:
+        self.windows = windows
+        self.of_all: int | None = _THOUSAND if windows else None
+        self.common: str | None = " ".join(_common(windows)) if windows else None
+        self.shares: dict[int, int] = {}  # by column
+
+    def share_from(self, scale: _Scale, value: int, reached: list[tuple[int, int]]) -> int | None:
+        """The share of the highest edge that a value reaches, which is noted; None without a window."""
+        column = scale.first + bisect_right(scale.edges, value) - 1
+        reached.append((scale.first, column))
+        share = self.shares.get(column)
+        if share is None and self.windows:
+            share = self.shares[column] = max(
+                -(-_THOUSAND * (end[column] - start[column] & _WRAP) // n) for end, start, n in self.windows
+            )
+        return share
 
 
 def _common(windows: list[_Window]) -> list[str]:

@@ -33,7 +33,7 @@ OF_THE_CARD: Final = (
 NOT_ASKED: Final = ("status", "card_decision_reason")  # what no one can know before
 OTHER_CARD: Final = ("several cards", "another card")
 SCORE: Final = ("score", "band", "n", "confidence", "hard", "reasons", "degraded")
-THIN: Final = {"entity_unknown", "entity_unverified", "baseline_thin"}
+THIN: Final = {"entity_unknown", "entity_unverified", "baseline_thin", "program_usual_unknown"}
 
 
 class Question(NamedTuple):

@@ -240,7 +240,8 @@ def test_given_nobody_known_when_asked_then_the_answer_says_so_and_is_degraded(
     answer = ask(api, tenant, transfer=TRANSFER | {"currency": "EUR"}).json()
 
     assert (answer["programId"], answer["degraded"], answer["decision"]) == (program["id"], True, "review")
-    assert answer["degradedReasons"] == ["amount_not_in_usd", "entity_unknown", "baseline_thin"]
+    thin = ["entity_unknown", "baseline_thin", "program_usual_unknown"]
+    assert answer["degradedReasons"] == ["amount_not_in_usd", *thin]
 
 
 @pytest.mark.parametrize("moment", ["2026-11-30", "2026-11-30T00:00:00Z", "2026-11-30T00:00:00.5-05:00"])

@@ -17,6 +17,7 @@ from clearhold.features.shard.shard import ShardState
 from tests.support import bank_events as bank
 from tests.support.builders import a_program
 from tests.support.clock import T0
+from tests.support.few_transfers import let_few_suffice
 from tests.support.stories import ShardStory
 
 NOW: Final = 20 * DAY_US
@@ -198,7 +199,7 @@ def test_given_another_currency_when_asked_about_then_there_is_no_score_and_the_
     answer = asked(a_story(), question(Rail.WIRE, currency="EUR", counterparty_id="cpty_1"))
 
     assert (answer.score.value, answer.score.band.value) == (None, "unscored")
-    assert answer.degraded_reasons == ("amount_not_in_usd", "entity_unverified")
+    assert answer.degraded_reasons == ("amount_not_in_usd", "entity_unverified", "program_usual_unknown")
 
 
 def test_given_what_is_known_when_asked_then_the_degraded_reasons_name_what_is_not() -> None:
@@ -208,11 +209,28 @@ def test_given_what_is_known_when_asked_then_the_degraded_reasons_name_what_is_n
     def reasons(**over: Any) -> tuple[str, ...]:
         return asked(story, question(**wire | over)).degraded_reasons
 
-    assert reasons(entity_id=None) == reasons(entity_id="enti_nobody") == ("entity_unknown",)
-    assert reasons() == ("entity_unverified",)
+    few = "program_usual_unknown"
+    assert reasons(entity_id=None) == reasons(entity_id="enti_nobody") == ("entity_unknown", few)
+    assert reasons() == ("entity_unverified", few)
     story.introduce("enti_c", requires_screening=True, last_screened_at=None)
-    assert reasons() == ("screening_missing",)
-    assert asked(ShardStory(a_program()), question(**wire)).degraded_reasons == ("entity_unknown", "baseline_thin")
+    assert reasons() == ("screening_missing", few)
+    assert asked(ShardStory(a_program()), question(**wire)).degraded_reasons == ("entity_unknown", "baseline_thin", few)
+
+
+@pytest.mark.parametrize(("floor", "is_unknown"), [(8, False), (9, True)])
+def test_given_transfers_of_earlier_days_when_asked_then_the_usual_of_the_program_is_unknown_below_the_floor(
+    monkeypatch: pytest.MonkeyPatch,
+    floor: int,
+    is_unknown: bool,  # noqa: FBT001 - a case
+) -> None:
+    let_few_suffice(monkeypatch, floor)
+    story = a_story()
+
+    answer = asked(story, question(Rail.ACH, type=AchType.CREDIT, counterparty_id="cpty_1"))
+
+    assert (answer.assessment.vector.common_signals is None) is is_unknown
+    assert ("program_usual_unknown" in answer.degraded_reasons) is is_unknown
+    assert "program_usual_unknown" in asked(story, question()).degraded_reasons  # no purchase was counted
 
 
 def test_given_nothing_but_thin_facts_when_asked_then_the_confidence_is_that_of_the_landing() -> None:
@@ -224,7 +242,7 @@ def test_given_nothing_but_thin_facts_when_asked_then_the_confidence_is_that_of_
     story.transfer("ach.outgoing_transfer.submitted", landed, NOW)
 
     row = story.scoring
-    assert answer.degraded_reasons == ("entity_unverified",)
+    assert answer.degraded_reasons == ("entity_unverified", "program_usual_unknown")
     assert (answer.score.value, answer.score.confidence) == (row.score, row.confidence)
     assert not row.degraded
     assert msgspec.json.encode(answer.score.reasons).decode() == row.reasons
