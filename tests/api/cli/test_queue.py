@@ -10,13 +10,15 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any, Final, Self
 
 import pytest
 
 from clearhold.api.cli.terminal import inert
+from tests.support.alerting import ALERTING, outgoing
 from tests.support.fake_service import FakeService, fake_service
-from tests.support.running_service import COMMAND
+from tests.support.running_service import COMMAND, RunningService, post_until_taken, wait_until_committed
 
 WITHIN_S: Final = 60
 HOSTILE: Final = "Ada\x1b[2J\x1b]0;owned\x07\u202e\u200b"
@@ -27,9 +29,9 @@ ALERT_LIST: Final = "/api/alerts?limit=50&status=open%2Cheld%2Cescalated"
 class AtTerminal:
     """The command with a terminal of its own, which a person reads and types into."""
 
-    def __init__(self, url: str, *options: str) -> None:
+    def __init__(self, url: str, *options: str, token: str = "op_1") -> None:
         master, slave = pty.openpty()
-        command = [sys.executable, "-c", COMMAND, "queue", "--url", url, "--token", "op_1", *options]
+        command = [sys.executable, "-c", COMMAND, "queue", "--url", url, "--token", token, *options]
         self._process = subprocess.Popen(command, stdin=slave, stdout=slave, stderr=slave, close_fds=True)
         os.close(slave)
         self._master, self.shown, self._read_to = master, "", 0
@@ -305,3 +307,34 @@ def test_given_no_terminal_then_the_page_is_printed_as_plain_lines(options: tupl
     else:
         assert lines[0].startswith("due 2026-03-03T15:04Z  hold 80, hard, high, 2 alerts  entity enti_1 (Ada")
         assert lines[1].endswith("Another one.")
+
+
+def test_given_a_running_service_when_a_stack_is_signed_then_all_its_alerts_are_decided(tmp_path: Path) -> None:
+    with RunningService(tmp_path / "data") as service:
+        tenant = service.admin("/api/admin/tenants", {"slug": "bank", "name": "Bank"})
+        described = {"tenantId": tenant["id"], "slug": "payroll", "name": "Payroll"}
+        program, token = service.admin("/api/admin/programs", described), tenant["operatorToken"]
+        names = [f"acht_{number}" for number in range(2)]
+        post_until_taken(service, program, [outgoing(name, **ALERTING) for name in names], within_s=WITHIN_S)
+        wait_until_committed(service, token, names[-1])
+
+        with AtTerminal(f"http://127.0.0.1:{service.port}", "--operator", "ann", token=token) as screen:
+            screen.sees("2 read.")
+            screen.types("o")
+            screen.sees("waiting")
+            screen.sees("Recomputed: the same")
+            screen.types("e")
+            screen.sees("why?")
+            screen.types("The money went to Iran, twice.\n")
+            screen.sees("as ann? Type yes:")
+            screen.types("yes\n")
+            signed = re.search(r"Signed: (\d+) of (\d+)", screen.sees("."))
+            screen.types("q")
+            assert screen.ended() == 0
+
+        headers = {"Authorization": f"Bearer {token}", "X-Operator": "ann"}
+        decided_by = service.ask("GET", "/api/dispositions?decision=escalate", headers, b"")["data"]
+        assert signed is not None
+        assert signed[1] == signed[2] == str(len(decided_by))
+        assert {each["decidedBy"] for each in decided_by} == {"ann"}
+        assert service.ask("GET", "/api/record/verify", headers, b"")["ok"]

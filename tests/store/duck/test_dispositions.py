@@ -39,8 +39,8 @@ def test_given_links_of_several_chains_and_tenants_when_read_then_each_dispositi
     found = [Dispositions(database).find(OPERATOR, disposition_id) for disposition_id in ("dsp_1", "dsp_2", "dsp_3")]
 
     assert found == [
-        StoredDisposition(row=first, prev_hash=None, hash="dsp_1"),
-        StoredDisposition(row=second, prev_hash="dsp_1", hash="dsp_2"),
+        StoredDisposition(row=first, seq=0, prev_hash=None, hash="dsp_1"),
+        StoredDisposition(row=second, seq=1, prev_hash="dsp_1", hash="dsp_2"),
         None,
     ]
 
