@@ -9,7 +9,7 @@ from typing import Any, Final, NamedTuple, Self, cast
 
 import duckdb
 import msgspec
-from redis import RedisError
+from redis import Redis, RedisError
 
 from clearhold.store.live.streams import place_of, stream_key
 from clearhold.store.redis_log.connect import connect_sync
@@ -107,6 +107,35 @@ def rows_of(database: Path, program_id: str) -> list[tuple[int, str, str, str | 
         rows = connection.execute(_ROWS, [program_id])
         order = {kind: rank for rank, kind in enumerate(_ID_AND_WORD)}
         return sorted(rows.fetchall(), key=lambda row: (row[0], order[row[1]], row[2]))
+
+
+Score = dict[str, str]
+
+
+def newest_scores(reader: LiveReader, program_id: str) -> dict[str, Score]:
+    """The newest score of each actor and of the program by their events, under the keys of Redis."""
+    scores = {}
+    for each in reader.read[program_id]:
+        data = each.body["data"]
+        if "formerBand" not in data:
+            continue
+        key = f"latest:{data['subjectType']}:{program_id}"
+        key += "" if data["subjectType"] == "program" else f":{data['subjectId']}"
+        words = {name: data[name] for name in ("score", "band", "n", "confidence", "version")} | {
+            "at": data["scoredAt"]
+        }
+        scores[key] = {name: "" if value is None else str(value) for name, value in words.items()}
+    return scores
+
+
+def stored_scores(client: Redis, program_id: str) -> dict[str, Score]:
+    """The hashes of a program's scores."""
+    keys: list[bytes] = list(client.scan_iter(f"latest:*:{program_id}*", count=10_000))
+    found: list[Any] = [client.hgetall(key) for key in keys]
+    return {
+        key.decode(): {name.decode(): value.decode() for name, value in stored.items()}
+        for key, stored in zip(keys, found, strict=True)
+    }
 
 
 def assert_same(reader: LiveReader, expected: list[Any], program_id: str) -> None:

@@ -1,11 +1,14 @@
 """A reader that knows Redis alone, beside kill -9 of the service, its scorers and its Redis at random."""
 
+from contextlib import closing
 from pathlib import Path
 
+from clearhold.store.redis_log.connect import connect_sync
 from tests.flows.test_kills import KILLS, Killer, bodies_of_one_program, post_under_kills, the_last_transfer
-from tests.support.live_reader import LiveReader, assert_same, rows_of
+from tests.support.live_reader import LiveReader, assert_same, newest_scores, rows_of, stored_scores
 from tests.support.running_bank import RunningBank
 from tests.support.running_service import RunningService, wait_until_committed
+from tests.support.waiting import eventually
 
 EVENTS = 1_500
 
@@ -40,6 +43,9 @@ def test_given_kills_at_random_moments_then_a_reader_of_redis_ends_with_the_rows
             service.start()
             for program_id, rows in expected.items():
                 assert_same(reader, rows, program_id)
+            with closing(connect_sync(service.data / "redis.sock")) as client:
+                assert newest_scores(reader, program["id"])
+                eventually(lambda: stored_scores(client, program["id"]) == newest_scores(reader, program["id"]))
 
     kinds = {row[1] for row in expected[program["id"]]}
     assert {"transfer.scored", "actor.scored", "alert.opened", "disposition.created", "kri.snapshot"} <= kinds

@@ -10,6 +10,7 @@ from redis.exceptions import AuthenticationError, NoPermissionError
 
 from clearhold.store.live.users import remove_user, rules_of, set_user
 from clearhold.store.redis_log.connect import EmbeddedRedis, connect_sync
+from tests.support.redis_process import redis_of_its_own
 
 MINE, OTHERS = "00000000-0000-4000-8000-00000000b001", "00000000-0000-4000-8000-00000000b002"
 PASSWORD = "rds_of_the_tests"
@@ -130,3 +131,11 @@ def test_given_a_restart_of_redis_then_a_reader_is_known_and_a_removed_one_is_no
     redis.start()
     with pytest.raises(AuthenticationError):
         Redis(unix_socket_path=str(redis.socket_path), username="feed", password=PASSWORD).ping()
+
+
+def test_given_a_redis_without_a_file_of_users_then_a_user_lasts_until_its_restart_and_that_is_said(
+    tmp_path: Path,
+) -> None:
+    with redis_of_its_own(tmp_path / "redis"), connect_sync(tmp_path / "redis" / "redis.sock") as owner:
+        assert not set_user(owner, "feed", PASSWORD, rules_of([], can_group=False))
+        assert not remove_user(owner, "feed")
