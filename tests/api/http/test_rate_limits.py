@@ -95,6 +95,26 @@ def test_given_a_service_at_its_limit_when_asked_then_429_in_the_envelope_before
     assert refused.headers["ratelimit-policy"] == '"read";q=2;w=1'
 
 
+def test_given_a_person_at_the_limit_when_another_asks_with_a_token_of_theirs_then_they_are_let_through(
+    api: RunningApp,
+) -> None:
+    tenant = api.create_tenant()
+    path = f"/api/admin/tenants/{tenant['id']}/operator-tokens"
+    issued = [
+        api.client.post(path, json={"name": name, "expiresAt": "2026-06-01"}, headers=api.admin)
+        for name in ("ann", "bob")
+    ]
+    ann, bob = ({"Authorization": f"Bearer {each.json()['token']}"} for each in issued)
+    api.limits = dict.fromkeys(RateClass, 2)
+    api.restart()
+
+    statuses = [api.client.get("/api/programs", headers=who).status_code for who in (ann, ann, ann, bob)]
+    shared = [api.client.get("/api/programs", headers=api.operator(tenant, who)) for who in ("ann", "bob", "carol")]
+
+    assert statuses == [200, 200, 429, 200]
+    assert [answer.status_code for answer in shared] == [200, 200, 429]
+
+
 @pytest.mark.parametrize("text", [None, "", " "])
 def test_given_no_setting_when_read_then_the_defaults(text: str | None) -> None:
     assert limits_of(text) == DEFAULT_LIMITS
