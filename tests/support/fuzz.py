@@ -44,7 +44,7 @@ checks.positive_data_acceptance.expected-statuses = ["2xx", 400, 401, 403, 404, 
 
 # Whether several programs have a counterparty of one id, so that one has to be named, is in the data.
 [[operations]]
-include-operation-id = ["getCounterparty", "exportCounterparty", "explainCounterparty"]
+include-operation-id = ["getCounterparty", "exportCounterparty", "explainCounterparty", "getAccount"]
 checks.positive_data_acceptance.expected-statuses = ["2xx", 400, 401, 403, 404, 409, 429, "5xx"]
 
 # Whether an alert waits for a person, whom a key has to name, is in the alert, not in the request.
@@ -63,7 +63,7 @@ include-operation-id = [
     "listTransfers", "listActions", "listAlerts", "listStacks", "listDispositions", "listEvents", "listLabels",
     "listCheckpoints",
     "listLimitHistory", "listRescreeningDue", "listMetricsHistory", "listPolicies", "listRules", "listRulesVersions",
-    "listKriSnapshots",
+    "listKriSnapshots", "listAlertSummaries", "listAccounts", "listPreflights",
 ]
 checks.positive_data_acceptance.expected-statuses = ["2xx", 400, 401, 403, 404, 409, 429, "5xx"]
 
