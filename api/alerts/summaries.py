@@ -19,9 +19,9 @@ from clearhold.api.lists.lists import (
     cursor_for,
     moments_exist,
     place_of,
-    to_answer,
 )
 from clearhold.features.core.errors import FieldCode
+from clearhold.features.core.instants import format_instant
 from clearhold.features.core.principal import Principal, Simulated
 from clearhold.features.core.vocabulary import (
     WAITING,
@@ -145,20 +145,47 @@ class AlertPages:
         name = names.get((row.subject_type, row.program_id, row.subject_id))
         if row.subject_type == SubjectType.PROGRAM:
             name = self._programs.read(principal, row.program_id).name
-        ids = _IDS.decode(row.transfer_ids or "[]")
-        count = len(ids) if row.transfer_count is None else int(row.transfer_count)
-        summary = to_answer(
-            row,
-            AlertSummary,
+        figures = _FIGURES.decode(row.evidence)
+        ids = figures.transfer_ids
+        summary = AlertSummary(
+            id=row.id,
+            program_id=row.program_id,
+            status=AlertStatus(row.status),
+            detector=row.detector,
+            severity=Severity(row.severity),
+            hard_signal=row.hard_signal,
+            band_at_alert=None if row.band_at_alert is None else Band(row.band_at_alert),
+            score_at_alert=row.score_at_alert,
+            sla_tier=SlaTier(row.sla_tier),
+            route=Route(row.route),
+            due_at=None if row.due_at is None else format_instant(row.due_at),
+            opened_at=format_instant(row.opened_at),
+            subject_type=SubjectType(row.subject_type),
+            subject_id=row.subject_id,
             subject_name=name,
-            sentence=row.finding or row.summary,
-            transfer_count=count,
+            transfer_id=row.transfer_id,
+            amount_cents=figures.amount_cents,
+            currency=figures.currency,
+            sentence=figures.finding or row.summary,
+            transfer_count=len(ids) if figures.rests_on_count is None else figures.rests_on_count,
             transfer_ids=ids[-NEWEST_TRANSFERS:],
+            from_history=row.from_history,
+            stack_id=row.stack_id,
         )
         return self._programs.marked(summary, row.program_id)
 
 
-_IDS: Final = msgspec.json.Decoder(tuple[str, ...])
+class _Figures(msgspec.Struct, frozen=True, rename="camel"):
+    """The figures of evidence that a summary has; that of an appeal has the transfers alone."""
+
+    finding: str | None = None
+    amount_cents: str | None = None
+    currency: str | None = None
+    rests_on_count: int | None = None
+    transfer_ids: tuple[str, ...] = ()
+
+
+_FIGURES: Final = msgspec.json.Decoder(_Figures)
 
 _SHARED: Final = frozenset(AlertSummary.__struct_encode_fields__)
 ALERT_SUMMARY: Final[dict[str, Any]] = {name: value for name, value in ALERT.items() if name in _SHARED} | {

@@ -123,7 +123,7 @@ class _AlertIds(CommittedRows):
 
 
 class AlertSummaryRow(msgspec.Struct, frozen=True):
-    """An alert without its evidence, but with figures of it; ``transfer_ids`` is a JSON list, None without."""
+    """The columns of an alert's summary."""
 
     tenant_id: str
     program_id: str
@@ -146,34 +146,11 @@ class AlertSummaryRow(msgspec.Struct, frozen=True):
     from_history: bool
     queue_rank: int
     stack_id: str | None
-    finding: str | None
-    amount_cents: str | None
-    currency: str | None
-    transfer_count: str | None
-    transfer_ids: str | None
-
-
-_FIGURES: Final = {
-    "finding": "$.finding",
-    "amount_cents": "$.amountCents",
-    "currency": "$.currency",
-    "transfer_count": "$.restsOnCount",
-    "transfer_ids": "$.transferIds",
-}
-
-
-def _selected(name: str) -> str:
-    if name in _FIGURES:
-        return f"json_extract_string(evidence, '{_FIGURES[name]}')"
-    return f"epoch_us({name})" if name.endswith("_at") else f'"{name}"'
+    evidence: str  # JSON
 
 
 class AlertSummaries(
-    Timeline[AlertSummaryRow, AlertSummaryRow],
-    table="alerts",
-    row_type=AlertSummaryRow,
-    rank="queue_rank",
-    columns=", ".join(map(_selected, AlertSummaryRow.__struct_fields__)),
+    Timeline[AlertSummaryRow, AlertSummaryRow], table="alerts", row_type=AlertSummaryRow, rank="queue_rank"
 ):
     """Reads the rows of keys."""
 

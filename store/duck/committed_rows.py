@@ -149,11 +149,9 @@ class Timeline(CommittedRows, Generic[Row, Stored]):
         at: str = "",
         rank: str = "",
         by: tuple[str, ...] = ("id",),
-        columns: str = "",
     ) -> None:
-        """``columns`` is the SELECT list of a row, where it is not the columns of the same names."""
         super().__init_subclass__()
-        cls._words = {"table": table, "columns": columns or select_list(row_type)}
+        cls._words = {"table": table, "columns": select_list(row_type)}
         cls._words |= order_words(at=at, rank=rank) | {"by": ", ".join(by), "mark": placeholders(by)}
         cls._row = staticmethod(row_builder(row_type))
         cls._key_of = staticmethod(attrgetter(*by, "offset"))
@@ -200,7 +198,7 @@ class Timeline(CommittedRows, Generic[Row, Stored]):
         """The keys of at most ``limit`` rows after ``after``; ``order`` are the ``order_words`` of another order, by
         a number that no version of a row changes.
         """
-        words = self._words | order
+        words = self._words | dict(order)
         keys: list[RowKey] = []
         candidate_limit = max(LEAST_CANDIDATES, 2 * limit)
         while len(keys) < limit:

@@ -19,13 +19,13 @@ from enum import StrEnum
 from heapq import merge
 from itertools import islice
 from threading import Lock
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, Protocol
 
 import duckdb
 import msgspec
 
 from clearhold.features.core.principal import Principal
-from clearhold.features.core.rows.alerts import RANK_INSTANT_BITS, AlertRow
+from clearhold.features.core.rows.alerts import RANK_INSTANT_BITS
 from clearhold.features.core.vocabulary import WAITING
 from clearhold.store.duck.committed_rows import CommittedRows
 from clearhold.store.tables import row_builder, select_list
@@ -73,7 +73,23 @@ class WaitingAlert(msgspec.Struct, frozen=True, gc=False):
         return self.status in WAITING
 
 
-def score_place(alert: WaitingAlert | AlertRow) -> int:
+class PlacedAlert(Protocol):
+    """The fields of a row that have its places."""
+
+    @property
+    def score_at_alert(self) -> int | None: ...
+
+    @property
+    def opened_at(self) -> int: ...
+
+    @property
+    def due_at(self) -> int | None: ...
+
+    @property
+    def queue_rank(self) -> int: ...
+
+
+def score_place(alert: PlacedAlert) -> int:
     """The number of the order ``score``; ``SCORE_PLACE`` is the same in SQL."""
     score = -1 if alert.score_at_alert is None else alert.score_at_alert
     return ((score + 1) << RANK_INSTANT_BITS) + alert.opened_at
@@ -82,13 +98,13 @@ def score_place(alert: WaitingAlert | AlertRow) -> int:
 SCORE_PLACE: Final = f"((coalesce(score_at_alert, -1) + 1) << {RANK_INSTANT_BITS}) + epoch_us(opened_at)"
 
 
-def due_place(alert: WaitingAlert | AlertRow) -> int:
+def due_place(alert: PlacedAlert) -> int:
     """The number of the order ``dueAt``."""
     due_at = _NEVER_DUE if alert.due_at is None else alert.due_at
     return (alert.queue_rank >> RANK_INSTANT_BITS) - (due_at << _WEIGHT_BITS)
 
 
-PLACES: Final[dict[AlertOrder, Callable[[WaitingAlert | AlertRow], int]]] = {
+PLACES: Final[dict[AlertOrder, Callable[[PlacedAlert], int]]] = {
     AlertOrder.WORST: lambda alert: alert.queue_rank,
     AlertOrder.DUE_AT: due_place,
     AlertOrder.SCORE: score_place,
@@ -123,6 +139,7 @@ class _TenantAlerts:
 
     def __init__(self) -> None:
         self.by_id: dict[str, WaitingAlert] = {}
+        self.numbers: Counter[tuple[str, str, str, str | None]] = Counter()
         self.orders: dict[AlertOrder, list[_Key]] = {order: [] for order in AlertOrder}
         self._moves: deque[_Move] = deque(maxlen=MOST_MOVES)
 
@@ -131,6 +148,10 @@ class _TenantAlerts:
         former = self.by_id.get(alert.id)
         if former is not None and former.offset >= alert.offset:
             return
+        if former is not None:
+            self.numbers[_words_of(former)] -= 1
+        if alert.waits:
+            self.numbers[_words_of(alert)] += 1
         keys = _keys_of(alert) if alert.waits else None
         before = None if former is None else _keys_of(former)
         if before is not None and before != keys:
@@ -228,13 +249,8 @@ class WaitingAlertIndex(CommittedRows):
         wanted = {program_id for program_id in program_ids if principal.reaches(program_id)}
         with self._lock:
             self._catch_up()
-            alerts = self._tenant(principal).by_id.values()
-            numbers = Counter(
-                (each.program_id, each.status, each.sla_tier, each.band_at_alert)
-                for each in alerts
-                if each.program_id in wanted
-            )
-        return [WaitingCount(*words, number) for words, number in numbers.items()]
+            numbers = [*self._tenant(principal).numbers.items()]
+        return [WaitingCount(*words, number) for words, number in numbers if number and words[0] in wanted]
 
     def due(self, principal: Principal, program_ids: Sequence[str], *, now: int, within_us: int) -> DueAlerts:
         """The numbers of alerts of these programs that are overdue at ``now``, or due within ``within_us`` from it."""
@@ -267,6 +283,11 @@ class WaitingAlertIndex(CommittedRows):
             self._of_tenant.setdefault(alert.tenant_id, _TenantAlerts()).take(alert, at)
             self._read_upto = at
         return self._read_upto
+
+
+def _words_of(alert: WaitingAlert) -> tuple[str, str, str, str | None]:
+    """The words of a ``WaitingCount``."""
+    return alert.program_id, alert.status, alert.sla_tier, alert.band_at_alert
 
 
 def _keys_of(alert: WaitingAlert) -> _Keys:
