@@ -1,14 +1,17 @@
 """Points for the signals of a scorer, fitted to labels: the log-odds of steps, as whole numbers, in bins.
 
-Model   ``steps.py``: all steps of the chosen signals together. The signals that tell transfers apart most are chosen
+Model   ``steps.py``: all steps of the chosen signals together. The signals that tell transfers apart most are chosen;
+        ``whole.py`` makes whole points of the log-odds
 Unit    points are log-odds times a constant: the most at which review and hold have the volume that was asked for or
-        less, and at which ``HOLD_FROM`` points mean ``HOLD_CHANCE`` or more, by the fit and by the newest labels
+        less, in each part of the newest time too and by a fit to the time before, and at which ``HOLD_FROM`` points
+        mean ``HOLD_CHANCE`` or more, by the fit and by the newest labels
 Refused a reason that fires on over ``MOST_FIRING`` of the transfers
 Rests   what the labels cannot say anything of keeps the champion's points
 Errors  ``NoCardError`` where transfers are nearly as often bad when nothing is seen of them
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
 from typing import Final, NamedTuple
 
 import msgspec
@@ -37,6 +40,7 @@ from clearhold.calibrate.steps import (
     log_odds_of,
     steps_of,
 )
+from clearhold.calibrate.whole import whole_points
 from clearhold.features.catalogue.vector import FeatureVector
 from clearhold.features.core.scorecards import MOST_POINTS, Bin, CardCap, CardSignal, Scorecard
 from clearhold.features.core.vocabulary import HOLD_FROM, REVIEW_FROM
@@ -48,12 +52,18 @@ FEWEST_MEASURED: Final = 30
 
 HOLD_CHANCE: Final = 0.6
 FEWEST_HELD: Final = 10
-"""Labelled transfers of the newest quarter by whose bad share a hold band is proved."""
+"""Labelled transfers of the newest time by whose bad share a hold band is proved."""
 
 LEAST_APART: Final = 1.0
 """Log-odds from a transfer of which no signal fires to even odds; below, points would tell too little apart. [P]"""
 
-_NEWEST_FROM: Final = 0.75
+NEWEST_FROM: Final = 0.6
+"""Of the labelled transfers: the newest are as long after the others as a card is told on after its fit. [P]"""
+
+MOST_PARTS: Final = 2
+FEWEST_SENT: Final = 10
+"""Transfers of the volume in each part of the newest time, in which it is kept. [P]"""
+
 _OVER: Final = 0.01  # log-odds over those of every transfer: nothing is held
 _NO_SIGNAL: Final = "No signal fired more often on bad transfers of the fit window than on the others."
 _STEP_DOWN: Final = 0.99
@@ -89,17 +99,23 @@ class _Model(NamedTuple):
 
     def added(self) -> list[Column]:
         """The log-odds of each signal's steps."""
-        ends = np.cumsum([len(each.edges) for each in self.steps])[:-1]
-        return np.split(self.log_odds.added, ends)
+        return np.split(self.log_odds.added, self._ends())
+
+    def _ends(self) -> Column:
+        return np.cumsum([len(each.edges) for each in self.steps])[:-1]
 
     def over_base(self, samples: Samples) -> Column:
         """The log-odds of each transfer over those of one that reaches no step."""
         return np.asarray(all_reached(self.steps, self.places, samples) @ self.log_odds.added)
 
-    def bins(self, scale: float, champion: CompiledCard[FeatureVector]) -> dict[str, tuple[Bin, ...]]:
+    def bins(
+        self, scale: float, labelled: Samples, champion: CompiledCard[FeatureVector]
+    ) -> dict[str, tuple[Bin, ...]]:
         """The bins of each signal; empty where they would give no points."""
-        parts = zip(self.steps, self.added(), strict=True)
-        return {steps.signal.id: bins_of(steps, added, scale, champion) for steps, added in parts}
+        reached = all_reached(self.steps, self.places, labelled)
+        points = whole_points(self.steps, reached, labelled.label == BAD, self.log_odds, scale)
+        parts = zip(self.steps, np.split(points, self._ends()), strict=True)
+        return {steps.signal.id: bins_of(steps, own, champion) for steps, own in parts}
 
 
 def fit_card(
@@ -131,10 +147,10 @@ def _fitted_card(
     refused = {each.signal.id: each.refused for _, each in every if each.refused is not None}
     unknown = {each: champion.bins_of(each) for each in places if each not in known}
     unknown = {each: bins for each, bins in unknown.items() if any(part.points for part in bins)}
-    newest = window.where(window.at >= labelled.at[_newest(labelled)])
-    kept, too_much = _kept(unknown, len(model.steps), champion, (window, newest), volume)
-    scale = _scale(model, kept, (window, newest), labelled, champion, volume)
-    return _fit(model, scale, kept, refused | too_much, window, champion, name)
+    windows = (window, *_parts_of(window.where(window.at >= labelled.at[_newest(labelled)]), volume))
+    kept, too_much = _kept(unknown, len(model.steps), champion, windows, volume)
+    scale, bins = _scaled(model, kept, windows, labelled, champion, volume)
+    return _fit(model, scale, bins, kept, refused | too_much, window, champion, name)
 
 
 def _is_known(column: Column, signal: AnySignal) -> bool:
@@ -166,14 +182,22 @@ def _model(steps: Sequence[tuple[int, SignalSteps]], labelled: Samples) -> _Mode
 
 def _newest(labelled: Samples) -> int:
     """Where the newest part of the labelled samples begins."""
-    return int(len(labelled.at) * _NEWEST_FROM)
+    return int(len(labelled.at) * NEWEST_FROM)
+
+
+def _parts_of(newest: Samples, volume: float) -> list[Samples]:
+    """The newest time in parts of as many transfers each: a volume that is kept in all of it may be exceeded in one."""
+    total = len(newest.at)
+    parts = max(1, min(MOST_PARTS, int(total * volume / 1_000 / FEWEST_SENT)))
+    edges = [total * part // parts for part in range(parts + 1)]
+    return [newest.where(slice(*ends)) for ends in pairwise(edges)]
 
 
 def _kept(
     bins: BinsById,
     fitted: int,
     champion: CompiledCard[FeatureVector],
-    windows: tuple[Samples, Samples],
+    windows: Sequence[Samples],
     volume: float,
 ) -> tuple[BinsById, dict[str, float]]:
     """The signals that keep the champion's points beside the fitted ones; and the refused, with their shares of the
@@ -191,16 +215,18 @@ def _kept(
     return kept, refused
 
 
-def _scale(
+def _scaled(
     model: _Model,
     kept: BinsById,
-    windows: tuple[Samples, Samples],
+    windows: Sequence[Samples],
     labelled: Samples,
     champion: CompiledCard[FeatureVector],
     volume: float,
-) -> float:
-    """Points a log-odd: as many as the hold band and the volume allow, in all of the window and in its newest part."""
-    (window, newest), base = windows, model.log_odds.base
+) -> tuple[float, BinsById]:
+    """Points a log-odd: as many as the hold band and the volume allow, in all of the window and in each of the newest
+    parts; and the bins with these points.
+    """
+    (window, *parts), base = windows, model.log_odds.base
     if -base < LEAST_APART:
         at_rest = f"{100 / (1 + np.exp(-base)):.0f} %"
         sentence = f"A transfer of which no signal fires is bad with {at_rest}, by labels of reviewed transfers only."
@@ -210,11 +236,11 @@ def _scale(
     cut, bad = _newest(labelled), labelled.label == BAD
     if len(np.unique(bad[:cut])) > 1:
         before = _model(list(zip(model.places, model.steps, strict=True)), labelled.where(slice(cut)))
-        scale = min(scale, _review_scale(before.over_base(newest), volume))
+        scale = min(scale, *(_review_scale(before.over_base(part), volume) for part in parts))
         scale = min(scale, _hold_scale(before.over_base(labelled.where(slice(cut, None))), bad[cut:]))
-    while _most_sent(windows, {**kept, **model.bins(scale, champion)}) > volume:
+    while _most_sent(windows, {**kept, **(bins := model.bins(scale, labelled, champion))}) > volume:
         scale *= _STEP_DOWN
-    return scale
+    return scale, bins
 
 
 def _most_sent(windows: Sequence[Samples], bins: BinsById) -> float:
@@ -240,6 +266,7 @@ def _hold_scale(log_odds: Column, bad: Column) -> float:
 def _fit(
     model: _Model,
     scale: float,
+    bins: BinsById,
     kept: BinsById,
     refused: Mapping[str, float],
     window: Samples,
@@ -247,7 +274,7 @@ def _fit(
     name: str,
 ) -> Fit:
     every, base = champion.scorer.signals, model.log_odds.base
-    bins = {each: own for each, own in model.bins(scale, champion).items() if own}
+    bins = {each: own for each, own in bins.items() if own}
     hard = {each: without_points(champion.bins_of(each)) for each, signal in every.items() if signal.hard}
     chosen = {**hard, **kept, **bins}
     card = msgspec.structs.replace(

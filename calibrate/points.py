@@ -30,10 +30,12 @@ class Volume(NamedTuple):
         return self.review + self.hold
 
 
-def bins_of(steps: SignalSteps, added: Column, scale: float, champion: CompiledCard[FeatureVector]) -> tuple[Bin, ...]:
-    """Steps as bins of points. A hard signal holds wherever it does under the champion, if for no points."""
+def bins_of(steps: SignalSteps, own: Column, champion: CompiledCard[FeatureVector]) -> tuple[Bin, ...]:
+    """Steps, each with its own whole points, as bins. A hard signal holds wherever it does under the champion, if for
+    no points.
+    """
     signal = steps.signal
-    points = np.clip(np.rint(np.cumsum(added) * scale), -MOST_POINTS, MOST_POINTS).astype(int).tolist()
+    points = np.clip(np.cumsum(own), -MOST_POINTS, MOST_POINTS).astype(int).tolist()
     bins = _rising(steps.edges, points) if signal.rises else _falling(signal.least, steps.edges, points)
     usual = champion.bins_of(signal.id)
     if not signal.hard or not usual:

@@ -3,7 +3,8 @@
 Steps   a signal that rises has them at or above an edge, any other below one: more points the rarer the measure. An
         edge stands where a share of the bad ones or of all transfers is
 Model   a logistic regression on the steps of all signals at once. No step takes points from a worse measure, nor gives
-        any to a signal that mitigates; large steps cost, by their squares
+        any to a signal that mitigates; large steps cost, by their squares; where no step is reached, the log-odds are
+        not far below those of all
 Rests   a transfer that does not reach a step, and one that was not measured, has nothing of it
 Source  Hastie, Tibshirani and Friedman, The Elements of Statistical Learning, 2009, 4.4 and 18.3
 """
@@ -32,6 +33,12 @@ SHARES_OF_BAD: Final = (1 / 6, 1 / 3, 1 / 2, 2 / 3, 5 / 6)
 SHARES_OF_ALL: Final = (0.2, 0.1, 0.05, 0.02, 0.01, 0.003)
 COST: Final = 0.5
 """Of half the square of a step's log-odds, in log loss."""
+
+MOST_UNDER: Final = 2.0
+"""Log-odds from the share of all bad ones down to a transfer that reaches no step. The lines of review and hold are
+fixed: the further down it begins, the more points of weak steps come before the first line, and few pass the second.
+[P]
+"""
 
 _MOST_ITERATIONS: Final = 500
 
@@ -135,10 +142,15 @@ def all_reached(steps: Sequence[SignalSteps], places: Sequence[int], samples: Sa
     return hstack(parts, format="csr")
 
 
+def mitigating(steps: Sequence[SignalSteps]) -> Column:
+    """Whether each step is one of a signal that mitigates, in the order of the steps."""
+    return np.repeat([each.signal.mitigates for each in steps], [len(each.edges) for each in steps])
+
+
 def log_odds_of(steps: Sequence[SignalSteps], reached: Any, bad: Column) -> LogOdds:
     """The log-odds that all steps together give the labels."""
     total = reached.shape[1]
-    mitigates = np.repeat([each.signal.mitigates for each in steps], [len(each.edges) for each in steps])
+    mitigates = mitigating(steps)
     lower, upper = np.where(mitigates, -np.inf, 0.0), np.where(mitigates, 0.0, np.inf)
     transposed = reached.T.tocsr()
 
@@ -150,7 +162,8 @@ def log_odds_of(steps: Sequence[SignalSteps], reached: Any, bad: Column) -> LogO
         return float(lost), np.append(transposed @ off + COST * added, np.sum(off))
 
     share = np.mean(bad)
-    start = np.append(np.zeros(total), np.log(share / (1 - share)))
-    bounds = Bounds(np.append(lower, -np.inf), np.append(upper, np.inf))
+    usual = float(np.log(share / (1 - share)))
+    start = np.append(np.zeros(total), usual)
+    bounds = Bounds(np.append(lower, usual - MOST_UNDER), np.append(upper, np.inf))
     fitted = minimize(loss, start, jac=True, method="L-BFGS-B", bounds=bounds, options={"maxiter": _MOST_ITERATIONS}).x
     return LogOdds(float(fitted[total]), fitted[:total])

@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 from bench.convert import amlsim, banks, personas, synthfin
 from bench.convert.bank_rows import EventFiles
 from clearhold.features.catalogue.vector import FEATURES
-from clearhold.features.scorers.trs_v1 import flow, relationship
+from clearhold.features.scorers.trs_v1 import flow, joint, relationship, shares
 
 
 class World(NamedTuple):
@@ -47,13 +47,21 @@ class World(NamedTuple):
 COUNTS_AT_OTHERS: Final = (
     *(relationship.RARE_PAIR.id, relationship.SHARED.id),
     *(flow.FAN_IN.id, flow.FAN_OUT.id, flow.SCATTER_GATHER.id, flow.GATHER_SCATTER.id),
+    *(shares.PAYEE_NEW_PAYERS.id, shares.PAYEE_OVER_USUAL.id, shares.FIRST_AFTER_FIRST.id, shares.PAYER_OVER_USUAL.id),
+    *(shares.QUIET_PAIR.id, shares.QUIET_AMOUNT.id, shares.MIDDLES.id, shares.CHAIN.id),
+    joint.FIRST_BY_NEWLY_PAID.id,
 )
 """Signals that count who else deals with the other side."""
 
 FIELDS_AT_OTHERS: Final = tuple(
     each.column
     for each in FEATURES
-    if each.column.startswith(("fan_", "gathered_", "counterparty_", "payee_", "payer_", "program_rare_", "scatter_"))
+    if each.column.startswith(
+        (
+            *("fan_", "gathered_", "counterparty_", "payee_", "payer_", "program_rare_", "scatter_", "quiet_"),
+            *("first_payee_", "first_payer_", "first_chain_", "first_middles_", "rarest_"),
+        )
+    )
 )
 """Fields that count it, and how well the program knows it."""
 

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from bench.convert.bank_rows import COLUMNS
 from bench.detection.data import NORMAL, Known, Label, hash_of
 from bench.detection.trees import FEWEST, Field, Fields, area_under, grown, ranks_by_signals
-from clearhold.calibrate.samples import Samples
 from clearhold.features.core.instants import format_instant
 from tests.support.labelled_vectors import Labelled, some_labelled, written
+from tests.support.samples import samples_of
 
 BAD: Final = Label(bad=True, typology="fan_in", scenario="s1")
 
@@ -99,17 +99,7 @@ def test_given_a_field_that_is_the_label_then_it_stands_first_and_trees_see_it_u
 def test_given_a_signal_that_is_the_label_when_it_is_left_out_then_trees_over_signals_do_not_see_it() -> None:
     rows, draws = 600, np.random.default_rng(5)
     places, bad = np.arange(rows), draws.random(rows) < 0.2
-    samples = Samples(
-        key=places,
-        at=places,
-        label=bad.astype(np.int8),
-        source=places,
-        score=places * 0,
-        cents=places,
-        is_first_pair=places > 0,
-        measures=np.column_stack([bad * 9.0, np.floor(draws.random(rows) * 5)]),
-        signal_ids=("TRS-AMT-07", "TRS-VEL-03"),
-    )
+    samples = samples_of({"TRS-AMT-07": bad * 9.0, "TRS-VEL-03": np.floor(draws.random(rows) * 5)}, bad)
     (seen, unseen) = (ranks_by_signals(samples, places < 300, left_out) for left_out in ((), ("TRS-AMT-07",)))
     later = places[300:]
 

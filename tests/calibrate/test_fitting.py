@@ -10,11 +10,11 @@ import pytest
 
 from clearhold.calibrate.fitting import Fit, fit_card
 from clearhold.calibrate.request import NoCardError
-from clearhold.calibrate.samples import Samples
 from clearhold.features.core.instants import DAY_US
 from clearhold.features.scorers.cards import DEFAULTS
 from tests.support.calibrated_files import card_of, of_rows
 from tests.support.labelled_vectors import DAYS, FROM, Labelled, some_labelled
+from tests.support.samples import samples_of
 
 Numbers = npt.NDArray[Any]
 
@@ -30,19 +30,7 @@ FEW: Final = np.floor(DRAWS.random(ROWS) * 6)
 
 
 def fitted(columns: dict[str, Numbers], bad: Numbers = BAD, volume: float = 20) -> Fit:
-    places = np.arange(ROWS)
-    samples = Samples(
-        key=places,
-        at=places,
-        label=bad.astype(np.int8),
-        source=places,
-        score=places * 0,
-        cents=places,
-        is_first_pair=places > 0,
-        measures=np.column_stack(list(columns.values())),
-        signal_ids=tuple(columns),
-    )
-    return fit_card(samples, DEFAULTS["trs"], "Late", volume=volume)
+    return fit_card(samples_of(columns, bad), DEFAULTS["trs"], "Late", volume=volume)
 
 
 def rare_pair_if_known(row: Labelled) -> Labelled:
@@ -76,7 +64,7 @@ def test_given_a_signal_measured_too_seldom_or_never_when_fitted_then_it_keeps_t
 
 
 def test_given_points_of_the_champion_that_alone_exceed_the_volume_when_fitted_then_they_are_refused() -> None:
-    """Fired on 29 of 2,000, all of them in the newest quarter, which is 58 of 1,000 there."""
+    """Fired on 29 of 2,000, all of them in the newest time, which is 36 of 1,000 there."""
     fit = fitted({PERCENT: LARGE, FALLING[0]: from_row(ROWS - 29)})
 
     assert FALLING[0] not in fit.kept

@@ -14,7 +14,7 @@ from clearhold.calibrate.fitting import Fit, fit_card
 from clearhold.calibrate.points import sums_of
 from clearhold.calibrate.request import NoCardError
 from clearhold.calibrate.samples import BAD, MATURE_AFTER, NO_LABEL, OK, UNSCORED, Samples, key_of, measure_all
-from clearhold.calibrate.steps import _roundest
+from clearhold.calibrate.steps import MOST_UNDER, _roundest
 from clearhold.features.catalogue.vector import FeatureVector
 from clearhold.features.core.instants import DAY_US
 from clearhold.features.core.vocabulary import Rail
@@ -112,6 +112,8 @@ def test_given_any_labels_and_measures_when_fitted_then_a_card_is_valid_and_keep
     assert len(fit.fitted) + len(fit.kept) <= MOST_WEIGHED
     assert abs(fit.volume.total - sent) < 1e-9
     assert sent <= volume
+    share = np.mean(window.label[(window.score != UNSCORED) & (window.label >= OK)] == BAD)
+    assert fit.base_log_odds >= np.log(share / (1 - share)) - MOST_UNDER - 1e-9
     assert max(firing.values(), default=0.0) <= 0.2
     assert all(each.firing > 0.2 for each in fit.refused if firing.get(each.signal_id))
     for signal in fit.card.signals:

@@ -5,7 +5,7 @@ from typing import Any, Final
 import pytest
 
 from clearhold.features.core.vocabulary import Band, Rail, Score
-from clearhold.features.scorers.trs_v1 import purchases, shares
+from clearhold.features.scorers.trs_v1 import joint, purchases, shares
 from clearhold.features.scorers.trs_v1 import scorer as trs_v1
 from tests.checks import trs_v1_cases, trs_v1_flow_cases, trs_v1_habit_cases
 from tests.checks.scorecards import found
@@ -29,7 +29,7 @@ def test_given_the_rules_of_the_scorer_then_each_reason_with_each_of_its_weights
         if signal.id not in of_shares
     }
     of_fitted_cards = {"TRS-AMT-07", "TRS-AMT-08", "TRS-CPY-13", "TRS-FLO-18", "TRS-FLO-22"} | {
-        each.id for each in purchases.SIGNALS
+        each.id for each in (*purchases.SIGNALS, *joint.SIGNALS)
     }
     assert set(signals) - of_fitted_cards == {signal.id for signal in trs_v1.DEFAULT_CARD.signals}
 

@@ -18,6 +18,7 @@ from clearhold.features.scorers.trs_v1 import (
     flow,
     habits,
     identity,
+    joint,
     purchases,
     relationship,
     returns,
@@ -45,6 +46,7 @@ _GROUPS: Final[tuple[Group, ...]] = (
     *habits.GROUPS,
     Group(purchases.SIGNALS),
     *shares.GROUPS,
+    *joint.GROUPS,
 )
 _ATTEMPTED: Final = {rail.value: f"{rail.value}, no money moved" for rail in Rail}
 _KINDS: Final = (
