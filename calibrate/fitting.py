@@ -60,7 +60,7 @@ LEAST_APART: Final = 1.0
 NEWEST_FROM: Final = 0.6
 """Of the labelled transfers: the newest are as long after the others as a card is told on after its fit. [P]"""
 
-MOST_PARTS: Final = 2
+MOST_PARTS: Final = 3
 FEWEST_SENT: Final = 10
 """Transfers of the volume in each part of the newest time, in which it is kept. [P]"""
 
