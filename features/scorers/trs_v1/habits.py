@@ -278,8 +278,8 @@ GROUPS: Final[tuple[SignalGroup[FeatureVector], ...]] = (
 )
 SIGNALS: Final[tuple[Signal[FeatureVector], ...]] = tuple(signal for group in GROUPS for signal in group.signals)
 POINTS: Final[tuple[CardSignal, ...]] = (
-    points_from(CARD_REPEATED.id, (3, 6), (4, 8)),
-    points_from(BURST.id, (2, 4), (3, 10), known=4),
+    points_from(CARD_REPEATED.id, (3, 6), (4, 8), known=0),
+    points_from(BURST.id, (2, 4), (3, 10), known=0),
     points_from(DAY_IN_HOURS.id, (300, 8), (400, 14), known=6),
     points_from(UNUSUAL_HOUR.id, (93, 4), known=0),
     points_from(NEW_OVER_OWN.id, (50, 5), known=1),

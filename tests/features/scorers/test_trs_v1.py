@@ -265,6 +265,26 @@ def test_given_signals_that_are_common_in_the_program_then_they_are_listed_and_h
     assert score.value == sum(weights.values())
 
 
+@pytest.mark.parametrize(
+    ("over", "fixed", "rare"),
+    [
+        ({"repeated_amount_count_24h": 4, "repeated_amount_permille": 3}, "TRS-AMT-09", "TRS-AMT-10"),
+        ({"velocity_count_1h": 3, "velocity_1h_permille": 3, "velocity_count_6h": 3}, "TRS-VEL-03", "TRS-VEL-10"),
+    ],
+)
+def test_given_a_count_and_how_rare_it_is_then_it_has_points_once(over: dict[str, Any], fixed: str, rare: str) -> None:
+    usual: dict[str, Any] = {"rail": "card", "declared_rails": "", "entity_busiest_day_count_35d": 0}
+
+    unknown, known = (
+        {reason.id: reason.weight for reason in scored(**usual, **over, **more).reasons}
+        for more in ({"common_signals": None}, {"common_signals": "", "rarest_permille": 3})
+    )
+
+    assert unknown[fixed] > 0
+    assert rare not in unknown
+    assert (known[fixed], known[rare] > 0) == (0, True)
+
+
 def test_given_a_common_signal_of_a_capped_fact_then_its_points_are_taken_away_once() -> None:
     over = BACK | {"typology_round_trip": True, "declared_rails": ""}
 

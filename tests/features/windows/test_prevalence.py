@@ -206,3 +206,14 @@ def test_given_counters_near_their_end_when_more_is_counted_then_the_shares_are_
         count(counters, (KEPT_DAYS + 1) * DAY_US + number, 100 if number else 600, 0)
 
     assert asked(counters, (KEPT_DAYS + 2) * DAY_US, 510, 0).permille[:2] == [100, 1_000]
+
+
+def test_given_questions_about_many_days_when_they_are_answered_then_few_days_are_kept_in_memory() -> None:
+    counters = Prevalence()
+    for day in range(100):
+        count(counters, day * DAY_US, 100, 0)
+
+    answers = [[asked(counters, day * DAY_US, 510, 0) for day in range(100)] for _ in range(2)]
+
+    assert answers[0] == answers[1]
+    assert len(counters._read) <= 16
