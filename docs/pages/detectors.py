@@ -21,7 +21,7 @@ from clearhold.features.detectors.detector import (
 )
 from clearhold.features.detectors.flow import chain_end_subject
 from clearhold.features.detectors.parties import returning_counterparty_subject, returning_entity_subject
-from clearhold.features.detectors.table import DETECTORS, SIGNALS_ONLY
+from clearhold.features.detectors.table import DETECTORS, OF_SHAPES, SHAPES_FROM, SIGNALS_ONLY
 from docs.pages.wrapping import paragraph
 
 SUBJECTS: Final[dict[SubjectOf, str]] = {
@@ -103,8 +103,21 @@ Made from `features/detectors`; a test keeps the two equal.
 def markdown() -> str:
     """The page."""
     rows = "".join(_row(detector) for detector in DETECTORS)
-    signals = ", ".join(SIGNALS_ONLY)
-    return f"{_HEAD}{rows}\n{paragraph(f'Signals that add points and open no alert: {signals}.')}\n"
+    ends = (
+        (
+            "Shapes that are rare in one program are everyday traffic in another. Once the usual of "
+            "the program is known (`commonSignals` is not null, which takes 200 transfers of earlier days), these "
+            f"detectors open or join an alert only where the score is at least {SHAPES_FROM} or null: "
+            f"{_of_shapes()}."
+        ),
+        f"Signals that add points and open no alert: {', '.join(SIGNALS_ONLY)}.",
+    )
+    return f"{_HEAD}{rows}\n" + "\n".join(f"{paragraph(each)}\n" for each in ends)
+
+
+def _of_shapes() -> str:
+    fed = [detector.id for detector in DETECTORS if {each.reason_id for each in detector.triggers} & OF_SHAPES]
+    return ", ".join(f"`{each}`" for each in fed)
 
 
 def _row(detector: Detector) -> str:

@@ -44,7 +44,9 @@ from clearhold.features.detectors.table import (
     DETECTOR_OF,
     DETECTOR_OF_BAND,
     GRADE_OF_BAND,
+    OF_SHAPES,
     PROGRAM_LIMIT_BREACH,
+    SHAPES_FROM,
     TRIGGERS,
 )
 from clearhold.features.landing.stored_transfer import StoredTransfer
@@ -79,6 +81,8 @@ def reason_findings(context: DetectionContext) -> list[Finding]:
     """The findings that the transfer's own reasons trigger."""
     triggered: dict[tuple[str, AlertSubject], _Triggered] = {}
     for reason in context.fired:
+        if reason.id in OF_SHAPES and _is_usual(context):
+            continue
         for detector, trigger in TRIGGERS.get(reason.id, ()):
             subject = trigger.subject(context)
             if subject is None:
@@ -94,6 +98,12 @@ def reason_findings(context: DetectionContext) -> list[Finding]:
                 together = worse_of(earlier.grade, grade)
                 triggered[key] = earlier._replace(grade=together, reasons=(*earlier.reasons, reason))
     return [_reason_finding(context, subject, each) for (_, subject), each in triggered.items()]
+
+
+def _is_usual(context: DetectionContext) -> bool:
+    """Whether the program's usual is known, and little beside a shape speaks against the transfer."""
+    value = context.assessment.score.value
+    return value is not None and value < SHAPES_FROM and context.vector.common_signals is not None
 
 
 def _reason_finding(context: DetectionContext, subject: AlertSubject, triggered: _Triggered) -> Finding:

@@ -13,6 +13,7 @@ from clearhold.features.core.vocabulary import Band, Severity
 from clearhold.features.detectors import amount, flow, parties
 from clearhold.features.detectors.detector import HARD, HIGH, LOW, MEDIUM, Detector, Grade, IndicatorLine, Trigger
 from clearhold.features.scorers.trs_v1 import amount as amount_rules
+from clearhold.features.scorers.trs_v1 import flow as flow_rules
 from clearhold.features.scorers.trs_v1 import habits, purchases, shares
 from clearhold.features.scorers.trs_v1 import identity as identity_rules
 from clearhold.features.scorers.trs_v1 import relationship as relationship_rules
@@ -221,6 +222,20 @@ SIGNALS_ONLY: Final = (
     *(signal.id for signal in (*habits.SIGNALS, *purchases.SIGNALS, *shares.SIGNALS)),
 )
 """Reasons that add points without an alert; the history reason and the caps open none either."""
+
+
+OF_SHAPES: Final = frozenset(
+    reason.id
+    for reason in (
+        *(flow_rules.FAN_IN, flow_rules.FAN_OUT, flow_rules.SCATTER_GATHER, flow_rules.GATHER_SCATTER),
+        *(flow_rules.RAPID, flow_rules.LAYERING),
+    )
+)
+"""Reasons of shapes that are everyday traffic in some programs, and whose alerts always wait for a person. Once the
+usual of the program is known, they open an alert from ``SHAPES_FROM`` points of the score on. Not round trips, of which
+the third is hard.
+"""
+SHAPES_FROM: Final = 25
 
 
 def _triggers_by_reason() -> Mapping[str, tuple[tuple[Detector, Trigger], ...]]:

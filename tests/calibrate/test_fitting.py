@@ -60,6 +60,7 @@ def test_given_a_signal_measured_too_seldom_or_never_when_fitted_then_it_keeps_t
 
     assert FALLING[0] in late.kept
     assert next(each.bins for each in late.card.signals if each.id == FALLING[0]) == DEFAULTS["trs"].bins_of(FALLING[0])
+    assert next(each.most_known for each in late.card.signals if each.id == FALLING[0]) == 8
     assert late.card == never.card
 
 

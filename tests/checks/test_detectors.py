@@ -5,14 +5,16 @@ from typing import Any, Final
 
 import pytest
 
-from clearhold.features.catalogue.vector import FeatureVector
+from clearhold.features.catalogue.vector import FeatureVector, TransferFeaturesRow
 from clearhold.features.core.instants import HOUR_US as HOUR
 from clearhold.features.core.rows.alerts import AlertRow
 from clearhold.features.core.rows.events import QuarantineRow
 from clearhold.features.core.vocabulary import SubjectType
+from clearhold.features.detectors import finding
 from clearhold.features.detectors.table import DETECTORS, SIGNALS_ONLY, TRIGGERS
 from clearhold.features.scorers.signal import Family
 from clearhold.features.scorers.trs_v1.scorer import SCORER
+from clearhold.features.windows import prevalence
 from docs.pages.detectors import markdown
 from tests.checks.detector_case import ACCOUNT, COUNTERPARTY, ENTITY, DetectorCase
 from tests.checks.detector_cases import CASES, a_usual
@@ -130,6 +132,24 @@ def test_given_a_transfer_without_a_score_then_detectors_look_at_all_its_reasons
     alert = story.alert("first_time_counterparty_large")
     assert (alert.score_at_alert, alert.band_at_alert) == (None, "unscored")
     assert evidence_of(alert)["routeReason"] == "unscored"
+
+
+@pytest.mark.parametrize(("over", "is_opened"), [(-1, False), (0, True)])
+def test_given_the_programs_usual_when_a_shape_is_seen_then_an_alert_opens_from_a_score_on(
+    monkeypatch: pytest.MonkeyPatch, over: int, *, is_opened: bool
+) -> None:
+    monkeypatch.setattr(prevalence, "FLOOR", 1)
+    watched, again = detector_story(), detector_story()
+    play = CASES["fan_in"]["entity"].play
+    play(watched, hit=True)
+    score = watched.all(TransferFeaturesRow)[-1].score
+    assert score is not None
+    monkeypatch.setattr(finding, "SHAPES_FROM", score - over)
+
+    play(again, hit=True)
+
+    assert not watched.alerts("fan_in")
+    assert bool(again.alerts("fan_in")) == is_opened
 
 
 def test_given_the_third_round_trip_in_30_days_then_it_is_hard_and_a_fourth_after_them_is_not() -> None:

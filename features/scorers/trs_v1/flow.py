@@ -281,6 +281,6 @@ POINTS: Final = (
     points_from(LAYERING.id, (LAYERING_HOPS, 15), (4, 20), (5, 25), (6, 30), known=0),
 )
 """Of the default card. Fans, and money spread and collected, have none: on labelled transfers they were no more often
-bad than others (decision 0053). Their detectors open alerts whatever the points. Passing money on, alone or through
+bad than others (decision 0053). Their detectors do not need points of theirs. Passing money on, alone or through
 several hands, is half of a strong shape: many honest entities do so, and a further signal is needed.
 """

@@ -56,6 +56,7 @@ def test_given_a_newer_statement_when_it_leaves_some_out_then_the_former_ones_st
     former = Purchase("5816", "TX", "CHIP", present=True)
 
     assert Purchase("5411", present=False).over(former) == Purchase("5411", "TX", "CHIP", present=False)
+    assert Purchase("5411").over(former) == Purchase("5411", "TX", "CHIP", present=former.present)
 
 
 def fault_of(**over: Any) -> str | None:
