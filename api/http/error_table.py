@@ -240,9 +240,7 @@ ERRORS: Final[Mapping[ErrorCode, ErrorEntry]] = {
         "Make one with `clearhold calibrate`, send it to `POST /api/scorecards/{version}/reports`, and request the "
         "activation again.",
     ),
-    ErrorCode.ALERT_CLOSED: _conflict(
-        "The alert is closed, which is final.", "`POST /api/alerts/{alertId}/appeal` opens a new alert."
-    ),
+    ErrorCode.ALERT_CLOSED: _conflict("The alert is closed, which is final.", "An appeal opens a new alert."),
     ErrorCode.ALERT_NOT_IN_STACK: _conflict("An alert named does not wait in the stack.", "Read the stack again."),
     ErrorCode.STACK_NOT_SPLIT: _conflict("All waiting alerts were named, so none would stay.", "Name fewer."),
     ErrorCode.ALERT_NOT_HELD: _conflict("The alert is not held, so it cannot be released.", "Close it instead."),
@@ -291,9 +289,7 @@ ERRORS: Final[Mapping[ErrorCode, ErrorEntry]] = {
         "The chain does not match an earlier checkpoint over it.",
         "`GET /api/record/verify` says where it breaks; inform the operator of the service.",
     ),
-    ErrorCode.IDEMPOTENCY_MISMATCH: _conflict(
-        "The key was used for another request.", "Use a new key for a new request."
-    ),
+    ErrorCode.IDEMPOTENCY_MISMATCH: _conflict("The key was used for another request.", "Use a new key for a new one."),
     ErrorCode.IDEMPOTENCY_IN_FLIGHT: _conflict("The first request with the key is still being answered.", _TRY_AGAIN),
     ErrorCode.RULE_CHANGED: ErrorEntry(
         412,
