@@ -37,6 +37,7 @@ FIELDS: Final = [
     "confidence",
     "policyVersion",
     "overturnsDraft",
+    "seq",
     "prevHash",
     "hash",
     "createdAt",
@@ -127,7 +128,7 @@ def test_given_decisions_when_made_then_each_is_a_link_of_the_tenants_chain(
         content = json.decode(body)
         assert disposition["prevHash"] == before
         assert disposition["hash"] == sha256((before or "").encode() + rfc8785.dumps(content)).hexdigest()
-        shown = {name: value for name, value in disposition.items() if name not in {"prevHash", "hash"}}
+        shown = {name: value for name, value in disposition.items() if name not in {"seq", "prevHash", "hash"}}
         assert {name: content[name] for name in shown} == shown
         assert set(content) - set(shown) == {"alertSha256", "policySha256"}
 

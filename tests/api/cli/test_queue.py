@@ -336,5 +336,5 @@ def test_given_a_running_service_when_a_stack_is_signed_then_all_its_alerts_are_
         decided_by = service.ask("GET", "/api/dispositions?decision=escalate", headers, b"")["data"]
         assert signed is not None
         assert signed[1] == signed[2] == str(len(decided_by))
-        assert {each["decidedBy"] for each in decided_by} == {"ann"}
+        assert {each["decidedBy"] for each in decided_by} == {"operator:ann"}
         assert service.ask("GET", "/api/record/verify", headers, b"")["ok"]

@@ -197,9 +197,9 @@ def test_given_decisions_when_exported_then_lines_are_canonical_and_the_links_ar
         assert json.encode(line, order="sorted") == raw
     for made in decided:
         line = links[made["id"]]
-        assert (line["prevHash"], line["hash"]) == (made["prevHash"], made["hash"])
-        assert {name: line["body"][name] for name in made if name not in {"prevHash", "hash"}} == {
-            name: value for name, value in made.items() if name not in {"prevHash", "hash"}
+        assert (line["seq"], line["prevHash"], line["hash"]) == (made["seq"], made["prevHash"], made["hash"])
+        assert {name: line["body"][name] for name in made if name not in {"seq", "prevHash", "hash"}} == {
+            name: value for name, value in made.items() if name not in {"seq", "prevHash", "hash"}
         }
     assert [line["seq"] for line in chained(lines)] == list(range(len(links)))
     cited = {line["body"][name] for line in links.values() for name in ("alertSha256", "policySha256")}
