@@ -37,6 +37,10 @@ class Desk:
     def approve(self, action: dict[str, Any], headers: dict[str, str], **body: str) -> Any:
         return self.api.client.post(f"/api/actions/{action['id']}/approve", json=body, headers=headers)
 
+    def end(self, action: dict[str, Any], how: str, headers: dict[str, str]) -> Any:
+        body = {"note": "Not needed any more."}
+        return self.api.client.post(f"/api/actions/{action['id']}/{how}", json=body, headers=headers)
+
     def links(self, kind: str) -> list[dict[str, Any]]:
         answer = self.api.client.get(f"/api/record/export?kinds={kind}", headers=self.claim("ann"))
         lines: list[dict[str, Any]] = [json.decode(line) for line in answer.content.splitlines()]
@@ -188,6 +192,23 @@ def test_given_a_persons_request_when_approved_under_the_shared_token_then_403_a
         assert refused.json()["code"] == "person_token_required"
 
     assert desk.approve(action, desk.person("dora")).json()["status"] == "executed"
+
+
+def test_given_a_persons_request_when_ended_by_a_claim_then_403_and_under_tokens_it_is_ended(desk: Desk) -> None:
+    ann, bob = desk.person("ann"), desk.person("bob")
+    first, second, claimed = desk.request(ann), desk.request(ann), desk.request(desk.claim("carol"))
+
+    for action, how, name in ((first, "withdraw", "ann"), (first, "decline", "dora"), (claimed, "withdraw", "carol")):
+        refused = desk.end(action, how, desk.claim(name))
+        assert_refused(refused, 403, "claim")
+        assert refused.json()["code"] == "person_token_required"
+    ended = [desk.end(first, "withdraw", ann), desk.end(second, "decline", bob), desk.end(claimed, "decline", bob)]
+
+    assert [(each.json()["status"], each.json()["endedBy"], each.json()["endedIdentity"]) for each in ended] == [
+        ("withdrawn", "ann", "person"),
+        ("declined", "bob", "person"),
+        ("declined", "bob", "person"),
+    ]
 
 
 def test_given_a_person_when_approving_their_own_request_then_it_is_refused_for_good(desk: Desk) -> None:
