@@ -57,18 +57,23 @@ _BODY_HEADERS: Final = frozenset({b"content-length", b"transfer-encoding"})
 
 
 class _Answering:
-    """The transport for one request: the head leaves with the first part of the body, in one system call."""
+    """The transport for one request: the head leaves with the first part of the body, in one system call; further
+    parts leave at once.
+    """
 
-    __slots__ = ("_head", "_transport")
+    __slots__ = ("_has_begun", "_head", "_transport")
 
     def __init__(self, transport: asyncio.Transport) -> None:
         self._transport = transport
         self._head = b""
+        self._has_begun = False
 
     def write(self, data: bytes) -> None:
-        if self._head or data.startswith(_CONTINUE):
+        if self._has_begun or data.startswith(_CONTINUE):
+            self._transport.write(data)
+        elif self._head:
             self._transport.write(self._head + data)
-            self._head = b""
+            self._head, self._has_begun = b"", True
         else:
             self._head = data
 
@@ -76,7 +81,7 @@ class _Answering:
         """Send a head that no body follows, or not yet."""
         if self._head:
             self._transport.write(self._head)
-            self._head = b""
+            self._head, self._has_begun = b"", True
 
     def close(self) -> None:
         self.flush()

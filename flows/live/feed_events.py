@@ -11,7 +11,8 @@ from typing import Final, NamedTuple
 
 from clearhold.features.live.payloads import LiveEvent, LiveKind, body_of
 from clearhold.features.live.reading import Resync, Wanted
-from clearhold.flows.live.positions import Position, ShardPlace, entry_id
+from clearhold.flows.live.positions import Position, ShardPlace
+from clearhold.store.live.streams import entry_id
 
 
 class FeedEvent(NamedTuple):

@@ -32,11 +32,6 @@ _VARINT_BYTES: Final = 9
 _MORE: Final = 0x80
 
 
-def entry_id(offset: int, index: int) -> str:
-    """The id of an entry of the stream in Redis."""
-    return f"{offset >> SEQ_BITS}-{(offset & (SEQ_LIMIT - 1)) << SEQ_BITS | index}"
-
-
 class ShardPlace(NamedTuple):
     """After the first ``read`` events of the tenant from the entry at ``offset``."""
 

@@ -1,7 +1,9 @@
 """A reader of the feed over HTTP, on a thread; it parses the bytes as the specification of server-sent events says."""
 
+import socket
 import threading
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from typing import Any, NamedTuple, Self
 
 import httpx
@@ -66,17 +68,30 @@ class Listener:
         self.failure: Exception | None = None
         self._thread = threading.Thread(target=self._run, daemon=True)
         self._is_over = False
+        self._connection: socket.socket | None = None
 
     def __enter__(self) -> Self:
-        self._thread.start()
+        self.begin()
         eventually(lambda: self.parser.last_id or self.is_done)
-        assert self.parser.last_id, self.failure
+        if not self.parser.last_id:
+            self.end()
+            raise AssertionError(self.failure)
         return self
 
     def __exit__(self, *_: object) -> None:
+        self.end()
+
+    def begin(self) -> None:
+        self._thread.start()
+
+    def end(self) -> None:
+        """Hang up; the thread sees it by itself."""
         self._is_over = True
-        self._client.close()
+        if self._connection is not None:
+            with suppress(OSError):  # the service has hung up
+                self._connection.shutdown(socket.SHUT_RDWR)
         self._thread.join(60)
+        self._client.close()
 
     @property
     def is_done(self) -> bool:
@@ -98,8 +113,9 @@ class Listener:
         try:
             with self._client.stream("GET", self._path) as answer:
                 assert answer.status_code == 200, answer.read()
+                self._connection = answer.extensions["network_stream"].get_extra_info("socket")
                 self.headers = answer.headers
                 for each in self.parser.read(answer.iter_raw()):
                     self.told.append(each)
         except Exception as failure:  # noqa: BLE001 - of whatever kind: a test looks at it
-            self.failure = failure
+            self.failure = None if self._is_over else failure

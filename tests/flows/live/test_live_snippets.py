@@ -21,7 +21,7 @@ from tests.support.waiting import eventually
 
 PAGE: Final = (Path(__file__).parents[3] / "docs" / "live.md").read_text(encoding="utf-8")
 SNIPPETS: Final = re.findall(r"^```(python|js|json)\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
-EXAMPLE, READER, NODE, GROUP = (text for _, text in SNIPPETS)
+EXAMPLE, READER, NODE, GROUP, *_ = (text for _, text in SNIPPETS)
 CLEARHOLD: Final = Path(sys.executable).with_name("clearhold")
 
 
