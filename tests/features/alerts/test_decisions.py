@@ -230,7 +230,10 @@ def test_given_an_entry_that_cannot_be_read_then_it_is_set_aside_and_no_alert_ch
     assert story.alert("kyc_denied_moving").status == "open"
 
 
-OF_ACTIONS = {"not_waiting", "pending", "in_force", "unchanged", "same_cap", "not_eligible", "too_early"}
+OF_ACTIONS = {
+    *("not_waiting", "pending", "in_force", "unchanged", "same_cap", "not_eligible", "too_early"),
+    *("own_request", "not_requester", "not_requested"),
+}
 
 
 def test_given_the_results_then_every_word_is_one_that_can_come_of_an_entry() -> None:
