@@ -23,6 +23,7 @@ from clearhold.api.lists.lists import (
 from clearhold.features.core.errors import FieldCode
 from clearhold.features.core.instants import format_instant
 from clearhold.features.core.principal import Principal, Simulated
+from clearhold.features.core.rows.alerts import AlertRow
 from clearhold.features.core.vocabulary import (
     WAITING,
     AlertStatus,
@@ -41,7 +42,7 @@ from clearhold.store.duck.alert_lists import (
     ListPlace,
     SubjectNames,
 )
-from clearhold.store.duck.alerts import AlertFilter, AlertRow
+from clearhold.store.duck.alerts import AlertFilter
 from clearhold.store.duck.committed_rows import RowKey
 from clearhold.store.duck.waiting_alerts import PLACES, AlertOrder
 
@@ -145,7 +146,7 @@ class AlertPages:
         name = names.get((row.subject_type, row.program_id, row.subject_id))
         if row.subject_type == SubjectType.PROGRAM:
             name = self._programs.read(principal, row.program_id).name
-        figures = _FIGURES.decode(row.evidence)
+        figures = row.figures
         ids = figures.transfer_ids
         summary = AlertSummary(
             id=row.id,
@@ -174,18 +175,6 @@ class AlertPages:
         )
         return self._programs.marked(summary, row.program_id)
 
-
-class _Figures(msgspec.Struct, frozen=True, rename="camel"):
-    """The figures of evidence that a summary has; that of an appeal has the transfers alone."""
-
-    finding: str | None = None
-    amount_cents: str | None = None
-    currency: str | None = None
-    rests_on_count: int | None = None
-    transfer_ids: tuple[str, ...] = ()
-
-
-_FIGURES: Final = msgspec.json.Decoder(_Figures)
 
 _SHARED: Final = frozenset(AlertSummary.__struct_encode_fields__)
 ALERT_SUMMARY: Final[dict[str, Any]] = {name: value for name, value in ALERT.items() if name in _SHARED} | {

@@ -163,7 +163,7 @@ class StackService:
             score=row.score,
             severity=max(map(Severity, row.severities), key=_SEVERITIES.index),
             hard_signal=row.hard,
-            sentence=worst.finding or worst.summary,
+            sentence=worst.figures.finding or worst.summary,
             detectors=dict(sorted(Counter(row.detectors).items())),
             statuses={AlertStatus(status): count for status, count in sorted(Counter(row.statuses).items())},
             held_cents=str(row.held_cents),

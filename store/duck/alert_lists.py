@@ -122,6 +122,19 @@ class _AlertIds(CommittedRows):
         return frozenset(id_ for (id_,) in self._read(_IDS.format(matching=predicate.sql), predicate.values))
 
 
+class AlertFigures(msgspec.Struct, frozen=True, rename="camel"):
+    """The figures of evidence that a summary has; that of an appeal has the transfers alone."""
+
+    finding: str | None = None
+    amount_cents: str | None = None
+    currency: str | None = None
+    rests_on_count: int | None = None
+    transfer_ids: tuple[str, ...] = ()
+
+
+_FIGURES: Final = msgspec.json.Decoder(AlertFigures)
+
+
 class AlertSummaryRow(msgspec.Struct, frozen=True):
     """The columns of an alert's summary."""
 
@@ -147,6 +160,10 @@ class AlertSummaryRow(msgspec.Struct, frozen=True):
     queue_rank: int
     stack_id: str | None
     evidence: str  # JSON
+
+    @property
+    def figures(self) -> AlertFigures:
+        return _FIGURES.decode(self.evidence)
 
 
 class AlertSummaries(
