@@ -13,7 +13,7 @@ Unit    instants in microseconds
 """
 
 from bisect import bisect_left, bisect_right, insort
-from collections import Counter, deque
+from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Iterator, Sequence
 from enum import StrEnum
 from heapq import merge
@@ -140,6 +140,7 @@ class _TenantAlerts:
     def __init__(self) -> None:
         self.by_id: dict[str, WaitingAlert] = {}
         self.numbers: Counter[tuple[str, str, str, str | None]] = Counter()
+        self.due: defaultdict[str, list[int]] = defaultdict(list)  # by program, sorted due times
         self.orders: dict[AlertOrder, list[_Key]] = {order: [] for order in AlertOrder}
         self._moves: deque[_Move] = deque(maxlen=MOST_MOVES)
 
@@ -149,9 +150,9 @@ class _TenantAlerts:
         if former is not None and former.offset >= alert.offset:
             return
         if former is not None:
-            self.numbers[_words_of(former)] -= 1
+            self._uncount(former)
         if alert.waits:
-            self.numbers[_words_of(alert)] += 1
+            self._count(alert)
         keys = _keys_of(alert) if alert.waits else None
         before = None if former is None else _keys_of(former)
         if before is not None and before != keys:
@@ -166,6 +167,17 @@ class _TenantAlerts:
         if before != keys:
             for order, key in keys.items():
                 insort(self.orders[order], key)
+
+    def _count(self, alert: WaitingAlert) -> None:
+        self.numbers[_words_of(alert)] += 1
+        if alert.due_at is not None:
+            insort(self.due[alert.program_id], alert.due_at)
+
+    def _uncount(self, alert: WaitingAlert) -> None:
+        self.numbers[_words_of(alert)] -= 1
+        if alert.due_at is not None:
+            due = self.due[alert.program_id]
+            del due[bisect_left(due, alert.due_at)]
 
     def after(self, order: AlertOrder, key: _Key | None, as_of: int) -> Iterator[_Key]:
         """The keys behind ``key``, with the places as of a rowid."""
@@ -258,14 +270,12 @@ class WaitingAlertIndex(CommittedRows):
         counts = DueAlerts(Counter(), Counter())
         with self._lock:
             self._catch_up()
-            alerts = self._tenant(principal)
-            for _, alert_id in alerts.orders[AlertOrder.DUE_AT]:
-                alert = alerts.by_id[alert_id]
-                if alert.due_at is None or alert.due_at > now + within_us:
-                    break
-                if alert.program_id in wanted:
-                    (counts.overdue if alert.due_at < now else counts.soon)[alert.program_id] += 1
-        return counts
+            due = self._tenant(principal).due
+            for program_id in wanted & due.keys():
+                overdue = bisect_left(due[program_id], now)
+                counts.overdue[program_id] = overdue
+                counts.soon[program_id] = bisect_right(due[program_id], now + within_us) - overdue
+        return DueAlerts(+counts.overdue, +counts.soon)
 
     def _tenant(self, principal: Principal) -> _TenantAlerts:
         return self._of_tenant.get(principal.tenant_id) or _TenantAlerts()
