@@ -50,12 +50,14 @@ def own_account(api: RunningApp, program: dict[str, Any], account: str, person: 
 
 
 def freeze(api: RunningApp, tenant: dict[str, Any], program: dict[str, Any], account: str, alert_id: str) -> None:
-    """Request what two persons must agree on, and have the second one agree."""
+    """Request what two persons must agree on, have the second one decline it, and agree the second time."""
     body = {"type": "freeze_account", "targetType": "account", "targetId": account, "alertId": alert_id}
-    action = content_of_201(
-        api.client.post("/api/actions", json=body | {"programId": program["id"]}, headers=api.operator(tenant))
-    )
-    api.client.post(f"/api/actions/{action['id']}/approve", headers=api.operator(tenant, "bob")).raise_for_status()
+    for answer, words in (("decline", {"note": "Not without the contract."}), ("approve", {})):
+        action = content_of_201(
+            api.client.post("/api/actions", json=body | {"programId": program["id"]}, headers=api.operator(tenant))
+        )
+        path, bob = f"/api/actions/{action['id']}/{answer}", api.operator(tenant, "bob")
+        api.client.post(path, json=words, headers=bob).raise_for_status()
 
 
 def ask_and_send(api: RunningApp, tenant: dict[str, Any], program: dict[str, Any], person: str) -> None:

@@ -1,15 +1,17 @@
 """An action that waits for a second person is declined by another person, or withdrawn by its requester."""
 
+from typing import Any
+
 import pytest
 
 from tests.support.acting import CANCEL, ENDING, FREEZE, Acting
 from tests.support.running_app import assert_refused
 
 
-def ended(acting: Acting, action_id: str, how: str, by: str, **over: object) -> dict[str, object]:
+def ended(acting: Acting, action_id: str, how: str, by: str, **over: Any) -> dict[str, Any]:
     answer = acting.end(action_id, how, by, **over)
     assert answer.status_code == 200, answer.text
-    action: dict[str, object] = answer.json()
+    action: dict[str, Any] = answer.json()
     return action
 
 
