@@ -64,7 +64,7 @@ def instructions_an_event(run: Run, counter: Counter, traffic: Traffic) -> float
 
 
 def _counted(counter: Counter, program: Sequence[str]) -> int | None:
-    environment = {**os.environ, "PYTHONHASHSEED": "0"}
+    environment = {**os.environ, "PYTHONHASHSEED": "0", "OPENBLAS_NUM_THREADS": "1"}  # waiting threads count too
     ended = subprocess.run([*counter.command, *program], env=environment, capture_output=True, text=True, check=False)
     match = counter.pattern.search(ended.stderr)
     return None if ended.returncode or match is None else int(match.group(1).replace(",", ""))
