@@ -9,8 +9,10 @@ import pytest
 
 from clearhold.features.core.errors import UnavailableError
 from clearhold.features.core.log_entry import EntryKind
+from clearhold.store.errors import StartupError
+from clearhold.store.joining.joining import check_decisions
 from tests.support.alerting import ALERTING, NARRATIVE, alerts_of, deliver, outgoing
-from tests.support.running_app import RunningApp, assert_refused, content_of_201
+from tests.support.running_app import SHARDS, RunningApp, assert_refused, content_of_201
 
 UNKNOWN: Final = "00000000-0000-4000-8000-000000000000"
 
@@ -334,3 +336,22 @@ def test_given_simulated_money_then_its_stacks_say_so(api: RunningApp, tenant: d
     (row,) = stacks(api, tenant, programId=simulated["id"])
 
     assert row["simulated"] is True
+
+
+@pytest.mark.parametrize("table", ["dispositions", "record_chain"])
+def test_given_one_of_many_decisions_that_was_erased_when_the_log_still_has_them_then_the_start_is_refused(
+    api: RunningApp, tenant: dict[str, Any], program: dict[str, Any], table: str
+) -> None:
+    alerts = story(api, tenant, program, "bacc_1", 2)
+    (decided, *_) = decide_many(api, api.operator(tenant), [alert["id"] for alert in alerts]).json()["results"]
+    committed = {shard: api.reader.tail(shard) for shard in range(SHARDS)}
+    check_decisions(api.reader, api.database, committed)
+
+    erased = [decided["dispositionId"]]
+    api.database.execute(f"CREATE OR REPLACE TABLE put_by AS SELECT * FROM {table} WHERE id = ?", erased)  # noqa: S608 - our own tables
+    api.database.execute(f"DELETE FROM {table} WHERE id = ?", erased)  # noqa: S608 - as above
+
+    with pytest.raises(StartupError, match="a decision"):
+        check_decisions(api.reader, api.database, committed)
+    api.database.execute(f"INSERT INTO {table} SELECT * FROM put_by")  # noqa: S608 - as above
+    check_decisions(api.reader, api.database, committed)
