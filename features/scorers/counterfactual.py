@@ -4,7 +4,7 @@ A score is a sum over families, and what a family counts depends on its own sign
 for each family, the most points that go away without m reasons that can be otherwise and f that cannot. Within one fact
 or family these are the largest ones, for a cap takes the same from each. Tables of families add up. The first set is
 the best entry of the sum; each further one is the best entry without one reason of each earlier set, so that no listed
-set contains another. Nothing is enumerated: at most ``MOST_SOLVED`` tables are summed, of at most 40 reasons.
+set contains another. Nothing is enumerated, and the work on further sets ends after ``MOST_STEPS``.
 
 A set is minimal: without any smaller part of it the band stays. Sets come with the fewest reasons first, then with the
 fewest that cannot be otherwise, then with the fewest points left.
@@ -28,7 +28,8 @@ from clearhold.features.scorers.negated import FIXED
 from clearhold.features.scorers.signal import Family
 
 MOST_SETS: Final = 4
-MOST_SOLVED: Final = 24
+MOST_STEPS: Final = 8_000
+"""After so many pairs of entries no further set is looked for: some two milliseconds."""
 MOST_IN_ALTERNATIVES: Final = 6
 """Further sets with more reasons than this are not looked for: they are too long to read."""
 
@@ -103,7 +104,7 @@ class _Search:
         self._place_of = {each.reason.id: place for place, each in enumerate(breakdown.counted)}
         self._lender = None if breakdown.lender is None else self._place_of.get(breakdown.lender)
         self._tables: dict[tuple[Family | None, frozenset[int], bool, int], _Table] = {}
-        self._solved = 0
+        self._steps = 0
 
     def sets(self) -> list[tuple[str, ...]]:
         """The first sets in order, by the ids of their signals.
@@ -120,14 +121,16 @@ class _Search:
             if key[3] not in listed:
                 listed.append(key[3])
             refined = [without | {place} for place in key[3] if without | {place} not in seen]
-            is_over = len(listed) == MOST_SETS or self._solved + len(refined) > MOST_SOLVED
-            if is_over or len(key[3]) > MOST_IN_ALTERNATIVES:
+            if len(listed) == MOST_SETS or len(key[3]) > MOST_IN_ALTERNATIVES:
                 break
             seen.update(refined)
-            for fewer in refined:
+            for number, fewer in enumerate(refined):
+                if self._steps > MOST_STEPS:
+                    waiting = []  # the next set is not known
+                    break
                 solved = self._solve(fewer, MOST_IN_ALTERNATIVES)
                 if solved is not None:
-                    heapq.heappush(waiting, (solved, self._solved, fewer))
+                    heapq.heappush(waiting, (solved, len(seen) + number, fewer))
         ids = [each.reason.id for each in self._breakdown.counted]
         return [tuple(ids[place] for place in places) for places in listed]
 
@@ -136,7 +139,6 @@ class _Search:
 
         Small sets are tried first, for their tables are small.
         """
-        self._solved += 1
         for tried in sorted({min(_FIRST_TRY, most), most}):
             keys = [key for lends in (True, False) if (key := self._best(without, tried, lends=lends)) is not None]
             if keys:
@@ -163,7 +165,7 @@ class _Search:
         left_out = without | set(forced)
         table = _NOTHING
         for family in self._members:
-            table = _sum(table, self._table(family, left_out, most, shares=not forced), most - len(forced))
+            table = self._sum(table, self._table(family, left_out, most, shares=not forced), most - len(forced))
         keys = [self._key(entry, forced, need) for entry in table.values() if entry.points >= need]
         return min(keys, default=None)
 
@@ -193,7 +195,7 @@ class _Search:
             own += limit
             removable = [place for place in places if place not in left_out and breakdown.counted[place].counting > 0]
             gone = self._largest(removable, most)
-            table = _sum(
+            table = self._sum(
                 table,
                 {
                     numbers: _Entry(limit - min(limit, points - entry.points), entry.places)
@@ -221,15 +223,15 @@ class _Search:
                 table[can, cannot] = _Entry(sum(counted[place].counting for place in chosen), chosen)
         return table
 
-
-def _sum(one: _Table, other: _Table, most: int) -> _Table:
-    """Both tables together, up to ``most`` reasons; of two ways to one entry the one with more points."""
-    table: _Table = {}
-    for (can, cannot), entry in one.items():
-        for (more_can, more_cannot), more in other.items():
-            numbers = can + more_can, cannot + more_cannot
-            if numbers[0] + numbers[1] <= most:
-                points, known = entry.points + more.points, table.get(numbers)
-                if known is None or points > known.points:
-                    table[numbers] = _Entry(points, entry.places + more.places)
-    return table
+    def _sum(self, one: _Table, other: _Table, most: int) -> _Table:
+        """Both tables together, up to ``most`` reasons; of two ways to one entry the one with more points."""
+        table: _Table = {}
+        self._steps += len(one) * len(other)
+        for (can, cannot), entry in one.items():
+            for (more_can, more_cannot), more in other.items():
+                numbers = can + more_can, cannot + more_cannot
+                if numbers[0] + numbers[1] <= most:
+                    points, known = entry.points + more.points, table.get(numbers)
+                    if known is None or points > known.points:
+                        table[numbers] = _Entry(points, entry.places + more.places)
+        return table
