@@ -20,6 +20,7 @@ _OF_TRANSFERS: Final = {
     "TRS-AMT-09": "the card had not been charged the same amount before within a day",
     "TRS-AMT-10": "the same amount had not come so often within a day",
     "TRS-AMT-11": "the transfer came at an hour at which the entity usually moves money",
+    "TRS-AMT-12": "the entity had made more transfers before, or the amount were nearer to the program's median",
     "TRS-VEL-01": "the entity had moved no more than on its busy days",
     "TRS-VEL-02": "the entity had not been silent for so long before",
     "TRS-VEL-03": "the entity had made fewer transfers within the hour",
@@ -31,6 +32,7 @@ _OF_TRANSFERS: Final = {
     "TRS-VEL-09": "the entity had made no more transfers within a day than usual",
     "TRS-VEL-10": "the hour were less busy",
     "TRS-VEL-11": "the entity's last six hours were less busy",
+    "TRS-VEL-12": "the entity had moved less money within a day, beside the program's median",
     "TRS-CPY-01": "there had been a transfer with this counterparty before",
     "TRS-CPY-02": "there had been a transfer with this counterparty before, or the amount were smaller",
     "TRS-CPY-03": "the counterparty's account details were those of before",
@@ -44,6 +46,8 @@ _OF_TRANSFERS: Final = {
     "TRS-CPY-11": "the two sides had dealt with each other before, or the amount were another",
     "TRS-CPY-12": "the two sides had dealt with each other, or with more others, before",
     "TRS-CPY-13": "the two sides had dealt with each other before, or the amount were nearer to the program's median",
+    "TRS-CPY-14": "the payee had been paid before, or the payer had not just been paid for the first time itself",
+    "TRS-CPY-15": "the two sides had dealt with each other, or the entity had made more transfers, before",
     "TRS-RET-01": "no debit had come back as unauthorized",
     "TRS-RET-02": "fewer of the debits had come back",
     "TRS-RET-03": "the debit came later after the return",
@@ -175,4 +179,4 @@ def negated(signal_id: str, name: str) -> str:
         return f"{name.removesuffix('_watch')} stood on the right side of its watch line"
     if signal_id.startswith(_BREACH):
         return f"{name.removesuffix('_breach')} stood on the right side of its threshold"
-    return NEGATED[signal_id]
+    return NEGATED.get(signal_id, f"{name} gave no points")
