@@ -5,7 +5,7 @@ from typing import Any
 from tests.support.alerting import alerts_of, deliver, outgoing, party
 from tests.support.running_app import RunningApp, assert_refused
 
-IRAN = {"beneficiary_address": {"country_code": "IR"}}
+IRAN: dict[str, Any] = {"beneficiary_address": {"country_code": "IR"}}
 
 
 def read(api: RunningApp, tenant: dict[str, Any], path: str, **query: Any) -> Any:

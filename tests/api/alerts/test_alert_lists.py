@@ -1,5 +1,6 @@
 """Lists of alerts in several orders, in slim rows, and by account."""
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -52,7 +53,8 @@ def test_given_an_order_when_listed_then_both_lists_have_it_and_share_their_curs
     for number in range(3):
         an_alert(api, tenant, program, f"acht_{number}")
         api.clock.advance(HOUR_US)
-    query, headers = {"sort": sort, "status": "open", "limit": 1}, api.operator(tenant)
+    query: dict[str, Any] = {"sort": sort, "status": "open", "limit": 1}
+    headers = api.operator(tenant)
 
     rows = summaries(api, tenant, **query)
     first = api.client.get("/api/alerts", params=query, headers=headers).json()
@@ -61,7 +63,7 @@ def test_given_an_order_when_listed_then_both_lists_have_it_and_share_their_curs
 
     assert [row["id"] for row in rows] == [alert["id"] for alert in alerts_of(api, tenant, sort=sort, status="open")]
     assert [first["data"][0]["id"], second["data"][0]["id"]] == [row["id"] for row in rows[:2]]
-    keys = {
+    keys: dict[str, Callable[[Any], Any]] = {
         "dueAt": lambda row: row["dueAt"],
         "score": lambda row: -1 if row["scoreAtAlert"] is None else row["scoreAtAlert"],
         "openedAt": lambda row: row["openedAt"],
@@ -81,7 +83,7 @@ def test_given_decisions_between_pages_when_listed_by_due_time_then_each_waiting
         api.clock.advance(HOUR_US)
     headers = api.operator(tenant)
     ids = [row["id"] for row in summaries(api, tenant, sort="dueAt", detector=DETECTOR)]
-    query = {"sort": "dueAt", "detector": DETECTOR, "limit": 2}
+    query: dict[str, Any] = {"sort": "dueAt", "detector": DETECTOR, "limit": 2}
     first = api.client.get("/api/alerts/summaries", params=query, headers=headers).json()
     assert decide(api, headers, ids[0]).status_code == 201  # listed and gone
     assert decide(api, headers, ids[2]).status_code == 201  # gone before it is listed

@@ -4,9 +4,10 @@ from typing import Any
 
 import pytest
 
-from clearhold.api.overview.routes import POINTS, CapUse, nearly_used
+from clearhold.api.overview.routes import POINTS, nearly_used
 from clearhold.features.core.entries.actions import CapKind
 from clearhold.features.core.errors import UnavailableError
+from clearhold.features.limits.caps import CapUse
 from tests.support.alerting import alerts_of, an_alert, deliver, outgoing
 from tests.support.running_app import RunningApp, assert_refused
 

@@ -44,7 +44,7 @@ def test_given_filters_when_listed_then_those_that_match_all_of_them_are_found(
 
     found, cursor = list[str](), None
     while True:
-        sent = {name: value for name, value in query.items() if value is not None}
+        sent: dict[str, Any] = {name: value for name, value in query.items() if value is not None}
         answer = page(api, tenant, **sent, limit=3, **({"cursor": cursor} if cursor else {}))
         found += ids(answer)
         cursor = answer.json()["nextCursor"]
