@@ -102,7 +102,7 @@ if hashes > 0 then
   local over = redis.call('ZCARD', 'out:latest') - most_hashes
   if over > 0 then
     local gone = redis.call('ZPOPMIN', 'out:latest', over)
-    for i = 1, #gone, 2 do redis.call('UNLINK', gone[i]) end
+    for i = 1, #gone, 2 do redis.call('DEL', gone[i]) end
   end
 end
 for _ = 1, shards do redis.call('HSET', 'out:cursor', take(), take()) end
@@ -115,7 +115,6 @@ class LiveStreams:
 
     def __init__(self, client: redis.Redis, bounds: LiveBounds) -> None:
         self._client, self.bounds = client, bounds
-        self._write = client.register_script(_WRITE)
 
     def cursors(self) -> dict[int, int]:
         """The offset up to which each shard is written; a shard that never was is absent."""
@@ -145,7 +144,7 @@ class LiveStreams:
             arguments += _fields_of(score)
         for place in cursors.items():
             arguments += place
-        return cast("int", self._write(keys=list(newest), args=arguments))
+        return int(cast("Any", self._client.eval(_WRITE, len(newest), *newest, *arguments)))
 
     def end_old(self, now: int) -> None:
         """Trim entries beyond their age from all streams, also from those without new entries."""
@@ -170,7 +169,7 @@ class LiveStreams:
             commands.zpopmin(LATEST, (hashes + 1) // 2)
             *trimmed, popped = commands.execute()
             for key, _ in popped:
-                commands.unlink(key)
+                commands.delete(key)
             commands.execute()
         return int(sum(trimmed)) + len(popped)
 
