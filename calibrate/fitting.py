@@ -58,7 +58,7 @@ LEAST_APART: Final = 1.0
 """Log-odds from a transfer of which no signal fires to even odds; below, points would tell too little apart. [P]"""
 
 NEWEST_FROM: Final = 0.6
-"""Of the labelled transfers: the newest are as long after the others as a card is told on after its fit. [P]"""
+"""Of the labelled transfers: the newest are as many, beside the others, as those of later time beside the fit. [P]"""
 
 MOST_PARTS: Final = 3
 FEWEST_SENT: Final = 10

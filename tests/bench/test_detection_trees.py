@@ -13,7 +13,11 @@ from hypothesis import strategies as st
 from bench.convert.bank_rows import COLUMNS
 from bench.detection.data import NORMAL, Known, Label, hash_of
 from bench.detection.trees import FEWEST, Field, Fields, area_under, grown, ranks_by_signals
+from bench.detection.worlds import COUNTS_AT_OTHERS, FIELDS_AT_OTHERS
+from clearhold.features.catalogue.vector import pays
 from clearhold.features.core.instants import format_instant
+from clearhold.features.scorers.trs_v1.scorer import SCORER
+from tests.support.builders import a_vector
 from tests.support.labelled_vectors import Labelled, some_labelled, written
 from tests.support.samples import samples_of
 
@@ -105,3 +109,27 @@ def test_given_a_signal_that_is_the_label_when_it_is_left_out_then_trees_over_si
 
     assert area_under(np.array([seen[place] for place in later]), bad[300:]) == 1.0
     assert (area_under(np.array([unseen[place] for place in later]), bad[300:]) or 0) < 0.7
+
+
+OF_PAYEES: Final = ("payee_new_", "first_payee_", "first_middles_", "quiet_", "fan_in_", "scatter_", "program_rare_")
+OF_PAYERS: Final = ("payer_new_", "first_payer_", "first_chain_", "quiet_", "fan_out_", "gathered_", "program_rare_")
+
+
+@pytest.mark.parametrize(("direction", "counts"), [("outgoing", OF_PAYEES), ("incoming", OF_PAYERS)])
+def test_given_counts_of_who_else_deals_with_the_other_side_then_signals_that_see_them_are_left_out(
+    direction: str, counts: tuple[str, ...]
+) -> None:
+    fields = [name for name in FIELDS_AT_OTHERS if name.startswith(counts)]
+    few, many = (
+        a_vector(
+            **{"rail": "wire", "direction": direction, "type": None, "pair_first_time": True}
+            | {"program_paired_count_90d": 1_000, "rarest_permille": 0, "entity_prior_transfers": 50}
+            | dict.fromkeys(fields, each)
+        )
+        for each in (1, 40)
+    )
+    differ = {each.id for each in SCORER.signals.values() if each.measure(few) != each.measure(many)}
+
+    assert pays(few) is (direction == "outgoing")
+    assert len(differ) >= 5
+    assert differ <= set(COUNTS_AT_OTHERS)
