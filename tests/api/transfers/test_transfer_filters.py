@@ -31,8 +31,10 @@ def test_given_filters_when_listed_then_those_that_match_all_of_them_are_found(
     least, most = data.draw(bound), data.draw(bound)
     if least is not None and most is not None and least > most:
         least, most = most, least
-    statuses = data.draw(st.none() | st.lists(st.sampled_from(["INITIATED", "SUBMITTED", "SETTLED"]), min_size=1))
-    accounts = data.draw(st.none() | st.lists(st.sampled_from(["bacc_0", "bacc_1", "bacc_9"]), min_size=1))
+    statuses = data.draw(
+        st.none() | st.lists(st.sampled_from(["INITIATED", "SUBMITTED", "SETTLED"]), min_size=1, unique=True)
+    )
+    accounts = data.draw(st.none() | st.lists(st.sampled_from(["bacc_0", "bacc_1", "bacc_9"]), min_size=1, unique=True))
     rails = data.draw(st.none() | st.sampled_from([["ach"], ["wire"], ["ach", "wire"]]))
     query = {
         "amountFrom": least,
