@@ -51,7 +51,8 @@ _NEWEST: Final = """
     )"""
 _COUNTED: Final = """
     counted AS (
-        SELECT * FROM alerts SEMI JOIN newest USING (id, "offset") WHERE {within} AND stack_id IS NOT NULL {wanted}
+        SELECT * EXCLUDE (evidence, draft, summary) FROM alerts SEMI JOIN newest USING (id, "offset")
+        WHERE {within} AND stack_id IS NOT NULL {wanted}
     )"""
 # A transfer counts once, however many alerts hold it.
 _HELD: Final = """

@@ -102,7 +102,8 @@ def test_given_an_order_then_pages_of_one_have_every_stack_once_in_it(
     whole = stacks(api, tenant, sort=sort)
     found, cursor = [], None
     while True:
-        query = {"sort": sort, "limit": 1, "kind": "account,split"} | ({} if cursor is None else {"cursor": cursor})
+        query: dict[str, Any] = {"sort": sort, "limit": 1, "kind": "account,split"}
+        query |= {} if cursor is None else {"cursor": cursor}
         page = api.client.get("/api/stacks", params=query, headers=api.operator(tenant)).json()
         found += page["data"]
         cursor = page["nextCursor"]
@@ -120,7 +121,7 @@ def test_given_an_order_then_pages_of_one_have_every_stack_once_in_it(
 
 
 def _cursor(api: RunningApp, tenant: dict[str, Any], sort: str) -> str:
-    query = {"sort": sort, "limit": 1}
+    query: dict[str, Any] = {"sort": sort, "limit": 1}
     cursor: str = api.client.get("/api/stacks", params=query, headers=api.operator(tenant)).json()["nextCursor"]
     return cursor
 

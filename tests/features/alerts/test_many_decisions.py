@@ -58,7 +58,8 @@ def test_given_one_decision_on_several_alerts_then_each_has_a_disposition_and_a_
     assert {(row.narrative, row.decided_by) for row in dispositions} == {(entry.narrative, "operator:ann")}
     assert [fact.id for fact in story.last(ChainFactRow)] == [entry.id_on(alert_id) for alert_id in entry.alert_ids]
     assert {row.offset for row in dispositions} == {story.entries[-1].offset}
-    assert results(story) == {**dict.fromkeys(entry.alert_ids, "made"), None: "made"}
+    of_alerts: dict[str | None, str] = dict.fromkeys(entry.alert_ids, "made")
+    assert results(story) == of_alerts | {None: "made"}
     assert {row.status for row in story.last(AlertRow)} == {"closed"}
 
 
@@ -70,10 +71,10 @@ def test_given_alerts_that_cannot_be_decided_among_them_then_the_others_are() ->
 
     story.submit(many([closed, unknown, *others]))
 
-    assert results(story) == {
+    expected: dict[str | None, str] = {row.id: "made" for row in others}
+    assert results(story) == expected | {
         closed.id: "final",
         NOBODY: "unknown",
-        **{row.id: "made" for row in others},
         None: "made",
     }
     assert [row.alert_id for row in story.last(DispositionRow)] == [row.id for row in others]
@@ -142,5 +143,6 @@ def test_given_a_key_without_a_person_then_no_waiting_alert_is_decided() -> None
 
     story.submit(many(rows, operator="key:live_abcdefg", operator_kind=OperatorKind.KEY))
 
-    assert results(story) == {**{row.id: "needs_person" for row in rows}, None: "made"}
+    expected: dict[str | None, str] = {row.id: "needs_person" for row in rows}
+    assert results(story) == expected | {None: "made"}
     assert story.last(DispositionRow) == []
