@@ -29,7 +29,7 @@ from clearhold.features.scorers.signal import Family
 
 MOST_SETS: Final = 4
 MOST_STEPS: Final = 8_000
-"""After so many pairs of entries no further set is looked for: some two milliseconds."""
+"""Pairs of entries, some two milliseconds, after which no further set is looked for."""
 MOST_IN_ALTERNATIVES: Final = 6
 """Further sets with more reasons than this are not looked for: they are too long to read."""
 
