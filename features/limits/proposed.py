@@ -25,6 +25,7 @@ from clearhold.features.limits.ladder import (
     rescreen_of,
 )
 from clearhold.features.measurement.assessment import Assessment, assess, thin_in_question
+from clearhold.features.measurement.subject import Subject
 from clearhold.features.policy.bodies import LimitLadder
 from clearhold.features.policy.in_force import ladder_in_force
 from clearhold.features.scorers.engine import in_order
@@ -90,9 +91,6 @@ def assess_proposed(
     assessment = assess(
         subject, program.series, program.declared_at(at), baseline, program.scorecards.champion, at=at, stale=stale
     )
-    is_known = actor is not None and actor.index < len(program.actors)
-    is_usual_known = program.prevalence.is_known(at, is_card=transfer.rail is Rail.CARD)
-    thin = thin_in_question(subject, assessment.vector, is_known=is_known, is_usual_known=is_usual_known)
     parties, whole = _parties(transfer, actor, counterparty), _whole(transfer, cents)
     on_file = None if counterparty is None or counterparty.unlisted else counterparty
     return PreflightAssessment(
@@ -102,10 +100,27 @@ def assess_proposed(
             counterparty_id=transfer.counterparty_id if on_file is None else on_file.id,
             counterparty_country=country,
         ),
-        degraded_reasons=(*assessment.degraded_reasons, *thin),
+        degraded_reasons=(*assessment.degraded_reasons, *_thin(program, transfer, subject, actor, assessment, at)),
         crossed=_crossed(program, transfer, actor, cents, at) if program.caps else (),
         limits_hit=_limits_hit(program, parties, whole, at) if transfer.direction is Direction.OUTGOING else (),
         usd_rate=usd_rate,
+    )
+
+
+def _thin(
+    program: ProgramState,
+    transfer: ProposedTransfer,
+    subject: Subject,
+    actor: Actor | None,
+    assessed: Assessment,
+    at: int,
+) -> tuple[str, ...]:
+    """What leaves the answer thin, in the words of ``degradedReasons``."""
+    return thin_in_question(
+        subject,
+        assessed.vector,
+        is_known=actor is not None and actor.index < len(program.actors),
+        is_usual_known=program.prevalence.is_known(at, is_card=transfer.rail is Rail.CARD),
     )
 
 

@@ -3,7 +3,7 @@
 ``degradedReasons`` are the facts that an answer needs and lacks. ``missing_at_landing`` halves the
 confidence, is stored with the score, and keeps a policy from closing an alert alone. A question also names facts that
 leave its answer thin without being missing: unknown parties, nothing reported of them, no baseline, too few transfers
-to say what is rare. There ``n`` and the confidence are low already or fixed counts take the place of shares, so these
+for a rarity. There ``n`` and the confidence are low already or fixed counts take the place of shares, so these
 words halve nothing.
 
 A stored vector is scored again and compared with its stored score. Such a vector always has a score, and one of another
