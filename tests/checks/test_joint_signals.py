@@ -60,7 +60,9 @@ def test_given_both_facts_then_measure_and_sentence_are_as_by_hand(signal: Any) 
         (joint.FIRST_BY_NEWLY_PAID, {"payer_new_payers_30d": 0}),
         (joint.FIRST_BY_NEWLY_PAID, {"payer_new_payers_30d": None}),
     ],
-    ids=str,
+    ids=lambda each: (
+        " ".join(f"{name}={value}" for name, value in each.items()) if isinstance(each, dict) else each.name
+    ),
 )
 def test_given_one_of_the_facts_alone_then_nothing_is_measured(signal: Any, over: dict[str, Any]) -> None:
     assert signal.measure(the_vector(**over)) is None
