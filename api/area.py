@@ -78,6 +78,7 @@ class Stores(msgspec.Struct, frozen=True, kw_only=True):
     segments: LogSegments
     control_copy: ControlCopy
     database: duckdb.DuckDBPyConnection
+    waiting_alerts: WaitingAlertIndex
     record: RecordStores
 
     @property
@@ -218,7 +219,7 @@ class Resources:
         self.webhook_registry, self.webhook_dispatch = stores.webhook_registry, webhook_dispatch
         self.backtests, self.agent_importer, self.feed = backtests, agent_importer, feed
         self.programs, self.downloads = ProgramService(stores.registry.tenancy), Downloads()
-        self.waiting_alerts = WaitingAlertIndex(stores.database)
+        self.waiting_alerts = stores.waiting_alerts
         self.events, self.pending = RawEvents(stores.reader, stores.segments), PendingEntries(progress)
         self.recorded_preflights = RecordedPreflights(
             committed=Preflights(stores.database), events=self.events, progress=progress

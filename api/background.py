@@ -7,6 +7,8 @@ from contextlib import asynccontextmanager
 from enum import StrEnum
 from typing import Final, NamedTuple
 
+from anyio import to_thread
+
 from clearhold.api.area import Stores
 from clearhold.features.core.log_entry import shard_of
 from clearhold.features.core.vocabulary import ProgramSource
@@ -65,6 +67,7 @@ class WorkName(StrEnum):
     KEY_USAGE = "key_usage"
     FLOW_WATCH = "flow_watch"
     LIVE_FEED = "live_feed"
+    WAITING_ALERTS = "waiting_alerts"
 
 
 class BackgroundFlows(NamedTuple):
@@ -102,6 +105,9 @@ def supervised_work(stores: Stores, flows: BackgroundFlows) -> Supervision:
 
         return run_when_caught_up
 
+    async def read_waiting_alerts() -> None:
+        await to_thread.run_sync(stores.waiting_alerts.warm)
+
     def tick() -> Awaitable[None]:
         return tick_every_minute(stores.appender, shards=stores.progress.shards, clock=stores.clock)
 
@@ -115,6 +121,7 @@ def supervised_work(stores: Stores, flows: BackgroundFlows) -> Supervision:
         WorkName.TICKS: Work(tick),
         WorkName.REDIS_MEMORY: Work(lambda: stores.memory.read_regularly(stores.hot)),
         WorkName.KEY_USAGE: Work(lambda: stores.key_usage.flush_regularly(stores.hot)),
+        WorkName.WAITING_ALERTS: Work(caught_up(read_waiting_alerts), may_finish=True),
         WorkName.LIVE_FEED: Work(flows.feed.run),
         WorkName.FLOW_WATCH: Work(lambda: _stop_when_ended(engine), may_finish=True),
     }

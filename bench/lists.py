@@ -2,8 +2,9 @@
 
 The programs of a real ``clearhold serve`` are created over HTTP. Then the service is stopped, the alerts and the
 snapshots of indicators are written into its tables, and it is started again: 10,000 alerts that wait among ten times as
-many that are closed, spread over 60 days, with evidence of the usual size; snapshots every six hours of 30 days. Each
-path is read alone, for the processor time that it costs the service; the first read takes in the tables.
+many that are closed, in 2,000 stacks, spread over 60 days, with evidence of the usual size; snapshots every six hours
+of 30 days. Each path is read alone, for the processor time that it costs the service. The first read is some seconds
+after the start, which takes the waiting alerts into memory.
 """
 
 import time
@@ -35,11 +36,13 @@ WAITING: Final = 10_000
 CLOSED_FOR_EACH: Final = 10
 OVERVIEW: Final = Promise(100)
 PAGE: Final = Promise(30)
+STACKS: Final = Promise(40)
 _HISTORY_US: Final = 60 * DAY_US
 _PAUSE_US: Final = 6 * HOUR_US
 _SNAPSHOT_DAYS: Final = 30
 _ALONE: Final = 40
 _SHARD: Final = 0
+_SETTLED_S: Final = 5
 _ENTITIES: Final = 2_000
 _BATCH: Final = 5_000
 _EVIDENCE: Final = json_text(
@@ -69,6 +72,7 @@ def run(run: Run) -> Iterator[Figure]:
         with closing(open_database(service.database_path)) as database:
             _write(BatchWriter(database), service.tenant_id, ids, waiting, now)
         service.start()
+        time.sleep(_SETTLED_S)
         note = f"{programs} programs, {waiting:,} waiting alerts, {waiting * CLOSED_FOR_EACH:,} closed"
         yield from _read_alone(run, service, note)
 
@@ -124,6 +128,9 @@ def _alert(random: Random, tenant_id: str, ids: list[str], number: int, alerts: 
         updated_at=opened_at,
         from_history=False,
         queue_rank=(random.randrange(12) << RANK_INSTANT_BITS) + opened_at,
+        stack_id=f"00000000-0000-5000-8000-{number % _ENTITIES:012}",
+        stack_kind="entity",
+        stack_key=f"enti_{number % _ENTITIES}",
     )
 
 
@@ -214,5 +221,8 @@ def _paths(client: httpx.Client) -> dict[str, tuple[str, Promise | None]]:
         "100 summaries by score": (f"/api/alerts/summaries?sort=score&{waiting}", PAGE),
         "100 summaries of all alerts": ("/api/alerts/summaries?limit=100", None),
         "100 whole alerts, the worst first": (f"/api/alerts?{waiting}", None),
+        "100 stacks, the worst first": ("/api/stacks?limit=100", STACKS),
+        "100 stacks by due time": ("/api/stacks?sort=dueAt&limit=100", STACKS),
+        "100 stacks with a hold band": ("/api/stacks?band=hold&sort=score&limit=100", STACKS),
         "counts": ("/api/counts", None),
     }

@@ -70,7 +70,7 @@ class StackService:
     def __init__(self, resources: Resources) -> None:
         database = resources.stores.database
         self._programs, self._commands = resources.programs, resources.command_log
-        self._stacks, self._names = Stacks(database), SubjectNames(database)
+        self._stacks, self._names = Stacks(database, resources.waiting_alerts), SubjectNames(database)
         self._alerts = AlertPages(resources)
         self._many, self._clock = ManyDecisions(resources), resources.stores.clock
         self._new_id = resources.stores.new_id

@@ -20,7 +20,7 @@ from clearhold.features.core.vocabulary import (
     about,
     minted,
 )
-from clearhold.store.duck.stacks import StackSort
+from clearhold.store.duck.waiting_stacks import StackSort
 
 _SOME = msgspec.Meta(min_length=1, max_length=20)
 

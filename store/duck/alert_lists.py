@@ -16,7 +16,8 @@ from clearhold.features.core.principal import Principal
 from clearhold.features.core.vocabulary import WAITING, SubjectType
 from clearhold.store.duck.alerts import AlertFilter, Alerts
 from clearhold.store.duck.committed_rows import CommittedRows, RowKey, Timeline, order_words
-from clearhold.store.duck.waiting_alerts import SCORE_PLACE, AlertOrder, WaitingAlert, WaitingAlertIndex
+from clearhold.store.duck.waiting_alert import WaitingAlert
+from clearhold.store.duck.waiting_alerts import SCORE_PLACE, AlertOrder, WaitingAlertIndex
 from clearhold.store.tables import TEXTS, Predicate, listed
 
 # ruff: noqa: S608 - statements are built from constants; every value is a parameter
@@ -49,7 +50,7 @@ class AlertLists:
     """Thread-safe."""
 
     def __init__(self, connection: duckdb.DuckDBPyConnection, waiting: WaitingAlertIndex) -> None:
-        self._table, self._ids, self._waiting = Alerts(connection), _AlertIds(connection), waiting
+        self._table, self._ids, self._waiting = Alerts(connection), AllowedIds(connection), waiting
 
     def page(self, principal: Principal, wanted: AlertFilter, after: ListPlace | None, limit: int) -> KeyPage:
         """The keys of at most ``limit`` alerts after ``after``."""
@@ -64,7 +65,7 @@ class AlertLists:
         page = self._waiting.page(
             principal,
             wanted.sort,
-            _matcher(wanted, self._ids.narrowed(principal, wanted)),
+            matcher(wanted, self._ids.narrowed(principal, wanted)),
             after=None if after is None else (after.number, after.id),
             as_of=None if after is None else after.as_of,
             limit=limit,
@@ -79,7 +80,7 @@ def waits_only(wanted: AlertFilter) -> bool:
     return wanted.sort is AlertOrder.DUE_AT or wanted.overdue is True or is_asked
 
 
-def _matcher(wanted: AlertFilter, ids: frozenset[str] | None) -> Callable[[WaitingAlert], bool]:
+def matcher(wanted: AlertFilter, ids: frozenset[str] | None) -> Callable[[WaitingAlert], bool]:
     """The filters as a function; ``ids`` are the alerts that the filters on other tables allow, None for any."""
     among = [
         (name, frozenset(values))
@@ -113,7 +114,7 @@ def _matcher(wanted: AlertFilter, ids: frozenset[str] | None) -> Callable[[Waiti
     return matches
 
 
-class _AlertIds(CommittedRows):
+class AllowedIds(CommittedRows):
     def narrowed(self, principal: Principal, wanted: AlertFilter) -> frozenset[str] | None:
         """The alerts that the filters on other tables allow; None without such a filter."""
         predicate = Predicate(principal)

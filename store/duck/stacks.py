@@ -1,13 +1,14 @@
 """Reads stacks: alerts that a person looks at together (``features/alerts/stacks.py``), from the rows of the alerts.
 
 How     The newest version of each alert counts. A stack is listed when one of its alerts in the statuses matches the
-        other filters; its figures are of all its alerts in the statuses. One pass gives the sort key of every stack,
-        and a second one the figures of a page
+        other filters; its figures are of all its alerts in the statuses. Lists of waiting alerts come from memory
+        (``waiting_stacks.py``), and only the rows of a page's worst alerts are read. Of other statuses, one pass over
+        the table gives the sort key of every stack, and a second one the figures of a page
 Errors  none; an unknown stack is None
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from enum import StrEnum
+from operator import attrgetter
 from typing import Final
 
 import duckdb
@@ -16,26 +17,18 @@ import msgspec
 from clearhold.features.core.principal import Principal
 from clearhold.features.core.rows.alerts import AlertRow
 from clearhold.features.core.vocabulary import WAITING
-from clearhold.store.duck.alert_lists import AlertSummaries, AlertSummaryRow
+from clearhold.store.duck.alert_lists import AlertSummaries, AlertSummaryRow, AllowedIds, matcher
 from clearhold.store.duck.alerts import AlertFilter, Alerts
 from clearhold.store.duck.committed_rows import RowKey
+from clearhold.store.duck.held_money import HeldMoney
+from clearhold.store.duck.waiting_alert import WaitingAlert
+from clearhold.store.duck.waiting_alerts import WaitingAlertIndex
+from clearhold.store.duck.waiting_stacks import NO_KEY, PLACES, Members, PlacedStack, StackSort, placed
 from clearhold.store.tables import TEXTS, Predicate, listed
 
 # ruff: noqa: S608 - statements are built from constants; every value is a parameter
 
 MOST_IDS: Final = 100  # of a stack's alerts, in its row
-NO_KEY: Final = -(2**62)  # the sort key of a stack without the value
-
-
-class StackSort(StrEnum):
-    """The order of stacks; each has the highest key first."""
-
-    WORST = "worst"
-    DUE_AT = "dueAt"
-    SCORE = "score"
-    SIZE = "size"
-    HELD_CENTS = "heldCents"
-
 
 _KEYS: Final[Mapping[StackSort, str]] = {
     StackSort.WORST: "max(queue_rank)",
@@ -125,16 +118,19 @@ class StackFigures(msgspec.Struct, frozen=True, kw_only=True):
 class Stacks(Alerts, table="alerts", row_type=AlertRow, rank="queue_rank"):
     """The stacks of a tenant, within the principal's reach."""
 
-    def __init__(self, connection: duckdb.DuckDBPyConnection) -> None:
+    def __init__(self, connection: duckdb.DuckDBPyConnection, waiting: WaitingAlertIndex) -> None:
         super().__init__(connection)
-        self._summaries = AlertSummaries(connection)
+        self._summaries, self._ids = AlertSummaries(connection), AllowedIds(connection)
+        self._waiting, self._held = waiting, HeldMoney(connection)
 
     def page_of(
         self, principal: Principal, wanted: StackFilter, after: tuple[int, str] | None, limit: int
     ) -> list[StackFigures]:
         """At most ``limit`` stacks after a sort key and an id."""
+        if wanted.statuses is None or set(wanted.statuses) <= set(WAITING):
+            return self._of_waiting(principal, wanted, after, limit)
         within, matching = Predicate(principal), wanted.predicate(principal)
-        statuses = WAITING if wanted.statuses is None else wanted.statuses
+        statuses = wanted.statuses
         by_held = wanted.sort is StackSort.HELD_CENTS
         with_, values = _with(within, statuses, principal, with_money=by_held)
         sql = f"WITH {with_} " + _SORTED.format(
@@ -179,6 +175,30 @@ class Stacks(Alerts, table="alerts", row_type=AlertRow, rank="queue_rank"):
             predicate.add(f"id IN {TEXTS}", listed(alert_ids))
         return self.page_keys(principal, predicate, None, limit)
 
+    def _of_waiting(
+        self, principal: Principal, wanted: StackFilter, after: tuple[int, str] | None, limit: int
+    ) -> list[StackFigures]:
+        matches = _matcher(wanted, self._ids.narrowed(principal, wanted))
+        statuses = frozenset(map(str, WAITING if wanted.statuses is None else wanted.statuses))
+        if wanted.sort is not StackSort.HELD_CENTS and statuses.issuperset(WAITING):
+            page = self._waiting.stacks(principal, wanted.sort, matches, after=after, limit=limit)
+            held = self._held.of(principal, [(stack.id, stack.alerts) for stack in page])
+        else:
+            every = self._waiting.every_stack(principal)
+            held = self._held.of(principal, every) if wanted.sort is StackSort.HELD_CENTS and "held" in statuses else {}
+            place = PLACES.get(wanted.sort)
+
+            def place_of(stack_id: str, alerts: Members) -> int:
+                return held.get(stack_id, NO_KEY) if place is None else place(alerts)
+
+            page = placed(every, statuses, place_of, after, matches, limit)
+            if not held:
+                held = self._held.of(principal, [(stack.id, stack.alerts) for stack in page])
+        worst_of = {stack.id: max(stack.alerts, key=attrgetter("queue_rank", "id")) for stack in page}
+        rows = self._summaries.of_keys(principal, [(alert.id, alert.offset) for alert in worst_of.values()])
+        worst = {row.id: row for row in rows}
+        return [_figures_of(stack, held.get(stack.id, 0), worst[worst_of[stack.id].id]) for stack in page]
+
     def _figures(
         self, principal: Principal, stack_ids: Sequence[str], statuses: Sequence[str] | None
     ) -> dict[str, StackFigures]:
@@ -211,6 +231,40 @@ class Stacks(Alerts, table="alerts", row_type=AlertRow, rank="queue_rank"):
             )
             for row in rows
         }
+
+
+def _matcher(wanted: StackFilter, ids: frozenset[str] | None) -> Callable[[WaitingAlert], bool]:
+    """The filters as a function, as of a list of alerts, and by kind."""
+    matches, kinds = matcher(wanted, ids), wanted.kinds
+    return matches if kinds is None else lambda alert: alert.stack_kind in kinds and matches(alert)
+
+
+def _figures_of(stack: PlacedStack, held_cents: int, worst: AlertSummaryRow) -> StackFigures:
+    """The figures of a stack's waiting alerts."""
+    alerts = sorted(stack.alerts, key=lambda alert: (-alert.opened_at, alert.id))
+    newest = alerts[0]
+    return StackFigures(
+        id=stack.id,
+        program_id=newest.program_id,
+        kind=newest.stack_kind or "",
+        key=newest.stack_key or "",
+        size=len(alerts),
+        waiting=len(alerts),
+        due_at=min((alert.due_at for alert in alerts if alert.due_at is not None), default=None),
+        score=max((alert.score_at_alert for alert in alerts if alert.score_at_alert is not None), default=None),
+        queue_rank=worst.queue_rank,
+        hard=any(alert.hard_signal for alert in alerts),
+        first_opened_at=alerts[-1].opened_at,
+        last_opened_at=newest.opened_at,
+        held_cents=held_cents,
+        bands=tuple({alert.band_at_alert for alert in alerts if alert.band_at_alert is not None}),
+        severities=tuple({alert.severity for alert in alerts}),
+        detectors=tuple(alert.detector for alert in alerts),
+        statuses=tuple(alert.status for alert in alerts),
+        alert_ids=tuple(alert.id for alert in alerts[:MOST_IDS]),
+        worst=worst,
+        place=stack.place,
+    )
 
 
 def _with(

@@ -22,12 +22,13 @@ from threading import Lock
 from typing import Final, NamedTuple, Protocol
 
 import duckdb
-import msgspec
 
 from clearhold.features.core.principal import Principal
 from clearhold.features.core.rows.alerts import RANK_INSTANT_BITS
 from clearhold.features.core.vocabulary import WAITING
 from clearhold.store.duck.committed_rows import CommittedRows
+from clearhold.store.duck.waiting_alert import WaitingAlert
+from clearhold.store.duck.waiting_stacks import Members, PlacedStack, StackSort, WaitingStacks
 from clearhold.store.tables import row_builder, select_list
 
 # ruff: noqa: S608 - statements are built from constants; every value is a parameter
@@ -44,33 +45,6 @@ class AlertOrder(StrEnum):
     DUE_AT = "dueAt"
     SCORE = "score"
     OPENED_AT = "openedAt"
-
-
-class WaitingAlert(msgspec.Struct, frozen=True, gc=False):
-    """The columns of an alert that lists filter and sort by."""
-
-    tenant_id: str
-    program_id: str
-    id: str
-    offset: int
-    detector: str
-    severity: str
-    subject_type: str
-    subject_id: str
-    score_at_alert: int | None
-    band_at_alert: str | None
-    status: str
-    route: str
-    sla_tier: str
-    opened_at: int
-    due_at: int | None
-    from_history: bool
-    queue_rank: int
-    stack_id: str | None
-
-    @property
-    def waits(self) -> bool:
-        return self.status in WAITING
 
 
 class PlacedAlert(Protocol):
@@ -142,6 +116,7 @@ class _TenantAlerts:
         self.numbers: Counter[tuple[str, str, str, str | None]] = Counter()
         self.due: defaultdict[str, list[int]] = defaultdict(list)  # by program, sorted due times
         self.orders: dict[AlertOrder, list[_Key]] = {order: [] for order in AlertOrder}
+        self.stacks = WaitingStacks()
         self._moves: deque[_Move] = deque(maxlen=MOST_MOVES)
 
     def take(self, alert: WaitingAlert, at: int) -> None:
@@ -169,11 +144,13 @@ class _TenantAlerts:
                 insort(self.orders[order], key)
 
     def _count(self, alert: WaitingAlert) -> None:
+        self.stacks.add(alert)
         self.numbers[_words_of(alert)] += 1
         if alert.due_at is not None:
             insort(self.due[alert.program_id], alert.due_at)
 
     def _uncount(self, alert: WaitingAlert) -> None:
+        self.stacks.remove(alert)
         self.numbers[_words_of(alert)] -= 1
         if alert.due_at is not None:
             due = self.due[alert.program_id]
@@ -276,6 +253,36 @@ class WaitingAlertIndex(CommittedRows):
                 counts.overdue[program_id] = overdue
                 counts.soon[program_id] = bisect_right(due[program_id], now + within_us) - overdue
         return DueAlerts(+counts.overdue, +counts.soon)
+
+    def stacks(
+        self,
+        principal: Principal,
+        order: StackSort,
+        matches: Callable[[WaitingAlert], bool],
+        *,
+        after: tuple[int, str] | None,
+        limit: int,
+    ) -> list[PlacedStack]:
+        """The first ``limit`` stacks behind a sort key and an id, one of whose waiting alerts matches; a stack is of
+        one program, which the principal reaches.
+        """
+        with self._lock:
+            self._catch_up()
+            behind = self._tenant(principal).stacks.after(order, after)
+            reached = (stack for stack in behind if principal.reaches(stack.alerts[0].program_id))
+            return [*islice((stack for stack in reached if any(map(matches, stack.alerts))), limit)]
+
+    def every_stack(self, principal: Principal) -> list[tuple[str, Members]]:
+        """The stacks within the principal's reach with their waiting alerts."""
+        with self._lock:
+            self._catch_up()
+            every = self._tenant(principal).stacks.every()
+        return [stack for stack in every if principal.reaches(stack[1][0].program_id)]
+
+    def warm(self) -> None:
+        """Take in the table, so that no caller waits for it."""
+        with self._lock:
+            self._catch_up()
 
     def _tenant(self, principal: Principal) -> _TenantAlerts:
         return self._of_tenant.get(principal.tenant_id) or _TenantAlerts()

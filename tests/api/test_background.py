@@ -72,6 +72,7 @@ MAY_FINISH: Final = {
     WorkName.BACKFILLS,
     WorkName.DIRECTORY,
     WorkName.LOST_POLICIES,
+    WorkName.WAITING_ALERTS,
 }
 """The work that ends in a service without a bank, a scan index and unfinished backfills."""
 

@@ -33,6 +33,7 @@ from clearhold.store.control.registry import Registry
 from clearhold.store.control.webhook_registry import WebhookRegistry
 from clearhold.store.duck.database import BatchWriter, open_database
 from clearhold.store.duck.inputs import idempotent_ids
+from clearhold.store.duck.waiting_alerts import WaitingAlertIndex
 from clearhold.store.keys import KeyPurpose, SecretBox, SigningKeys
 from clearhold.store.lake.log_segments import ControlCopy, LogSegments
 from clearhold.store.record.chain import ChainWriter
@@ -165,6 +166,7 @@ class RunningApp:
             segments=self.segments,
             control_copy=self.control_copy,
             database=self.database,
+            waiting_alerts=WaitingAlertIndex(self.database),
             record=self._record(folder),
         )
         chains = ChainWriter(self.database, folder / "record")
@@ -182,7 +184,8 @@ class RunningApp:
         """New services over the same stores, as the next process would have them."""
         self.on_loop(self._appending.aclose)  # A connection belongs to one event loop.
         process, record = f"after {self.stores.process}", self._record(self._folder)
-        self.stores = msgspec.structs.replace(self.stores, process=process, record=record)
+        waiting = WaitingAlertIndex(self.database)
+        self.stores = msgspec.structs.replace(self.stores, process=process, record=record, waiting_alerts=waiting)
         self._start()
 
     def _start(self) -> None:

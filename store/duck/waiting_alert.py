@@ -1,0 +1,36 @@
+"""An alert that waits for a person's decision, as it is kept in memory."""
+
+import msgspec
+
+from clearhold.features.core.vocabulary import WAITING
+
+
+class WaitingAlert(msgspec.Struct, frozen=True, gc=False):
+    """The columns of an alert that lists filter and sort by, and of which stacks have their figures."""
+
+    tenant_id: str
+    program_id: str
+    id: str
+    offset: int
+    detector: str
+    severity: str
+    subject_type: str
+    subject_id: str
+    transfer_id: str | None
+    score_at_alert: int | None
+    band_at_alert: str | None
+    hard_signal: bool
+    status: str
+    route: str
+    sla_tier: str
+    opened_at: int
+    due_at: int | None
+    from_history: bool
+    queue_rank: int
+    stack_id: str | None
+    stack_kind: str | None
+    stack_key: str | None
+
+    @property
+    def waits(self) -> bool:
+        return self.status in WAITING
