@@ -39,7 +39,7 @@ class HeldMoney(CommittedRows):
 
     def of(self, principal: Principal, stacks: Sequence[tuple[str, Sequence[WaitingAlert]]]) -> dict[str, int]:
         """By stack; a stack that holds no transfer in US dollars is left out."""
-        transfers = {stack_id: held for stack_id, alerts in stacks if (held := _held(principal, alerts))}
+        transfers = {stack_id: theirs for stack_id, alerts in stacks if (theirs := _held_transfers(principal, alerts))}
         if not transfers:
             return {}
         wanted = set[_Transfer]().union(*transfers.values())
@@ -47,8 +47,8 @@ class HeldMoney(CommittedRows):
             self._catch_up(wanted)
             amounts = {transfer: self._amounts[transfer][1] for transfer in wanted}
         cents = {
-            stack_id: [amount for transfer in held if (amount := amounts[transfer]) is not None]
-            for stack_id, held in transfers.items()
+            stack_id: [amount for transfer in theirs if (amount := amounts[transfer]) is not None]
+            for stack_id, theirs in transfers.items()
         }
         return {stack_id: sum(each) for stack_id, each in cents.items() if each}
 
@@ -74,7 +74,7 @@ class HeldMoney(CommittedRows):
                 self._amounts[transfer] = (offset, cents)
 
 
-def _held(principal: Principal, alerts: Sequence[WaitingAlert]) -> set[_Transfer]:
+def _held_transfers(principal: Principal, alerts: Sequence[WaitingAlert]) -> set[_Transfer]:
     return {
         (principal.tenant_id, alert.program_id, alert.transfer_id)
         for alert in alerts

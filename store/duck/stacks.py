@@ -16,7 +16,7 @@ import msgspec
 
 from clearhold.features.core.principal import Principal
 from clearhold.features.core.rows.alerts import AlertRow
-from clearhold.features.core.vocabulary import WAITING
+from clearhold.features.core.vocabulary import WAITING, AlertStatus
 from clearhold.store.duck.alert_lists import AlertSummaries, AlertSummaryRow, AllowedIds, matcher
 from clearhold.store.duck.alerts import AlertFilter, Alerts
 from clearhold.store.duck.committed_rows import RowKey
@@ -121,7 +121,7 @@ class Stacks(Alerts, table="alerts", row_type=AlertRow, rank="queue_rank"):
     def __init__(self, connection: duckdb.DuckDBPyConnection, waiting: WaitingAlertIndex) -> None:
         super().__init__(connection)
         self._summaries, self._ids = AlertSummaries(connection), AllowedIds(connection)
-        self._waiting, self._held = waiting, HeldMoney(connection)
+        self._waiting, self._held_money = waiting, HeldMoney(connection)
 
     def page_of(
         self, principal: Principal, wanted: StackFilter, after: tuple[int, str] | None, limit: int
@@ -182,22 +182,23 @@ class Stacks(Alerts, table="alerts", row_type=AlertRow, rank="queue_rank"):
         statuses = frozenset(map(str, WAITING if wanted.statuses is None else wanted.statuses))
         if wanted.sort is not StackSort.HELD_CENTS and statuses.issuperset(WAITING):
             page = self._waiting.stacks(principal, wanted.sort, matches, after=after, limit=limit)
-            held = self._held.of(principal, [(stack.id, stack.alerts) for stack in page])
+            cents = self._held_money.of(principal, [(stack.id, stack.alerts) for stack in page])
         else:
-            every = self._waiting.every_stack(principal)
-            held = self._held.of(principal, every) if wanted.sort is StackSort.HELD_CENTS and "held" in statuses else {}
+            every, cents = self._waiting.every_stack(principal), dict[str, int]()
+            if wanted.sort is StackSort.HELD_CENTS and AlertStatus.HELD in statuses:
+                cents = self._held_money.of(principal, every)
             place = PLACES.get(wanted.sort)
 
             def place_of(stack_id: str, alerts: Members) -> int:
-                return held.get(stack_id, NO_KEY) if place is None else place(alerts)
+                return cents.get(stack_id, NO_KEY) if place is None else place(alerts)
 
             page = placed(every, statuses, place_of, after, matches, limit)
-            if not held:
-                held = self._held.of(principal, [(stack.id, stack.alerts) for stack in page])
+            if not cents:
+                cents = self._held_money.of(principal, [(stack.id, stack.alerts) for stack in page])
         worst_of = {stack.id: max(stack.alerts, key=attrgetter("queue_rank", "id")) for stack in page}
         rows = self._summaries.of_keys(principal, [(alert.id, alert.offset) for alert in worst_of.values()])
         worst = {row.id: row for row in rows}
-        return [_figures_of(stack, held.get(stack.id, 0), worst[worst_of[stack.id].id]) for stack in page]
+        return [_figures_of(stack, cents.get(stack.id, 0), worst[worst_of[stack.id].id]) for stack in page]
 
     def _figures(
         self, principal: Principal, stack_ids: Sequence[str], statuses: Sequence[str] | None
