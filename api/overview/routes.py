@@ -170,8 +170,8 @@ OVERVIEW: Final[dict[str, Any]] = {
 _READ: Final = Operation(
     id="getProgramsOverview",
     tag=_TAG,
-    summary="All programs in one read: score and indicators of the newest snapshot, waiting alerts, caps over 80 % "
-    "and the scores of the last 30 days. Simulated programs are marked.",
+    summary="All programs in one read. Each has the score and indicators of its newest snapshot, its waiting alerts, "
+    "caps over 80 % and the scores of the last 30 days. Simulated programs are marked.",
     access=Access.BEARER,
     scope=KeyScope.REPORTS,
     answers={200: Overview},

@@ -14,7 +14,7 @@ from clearhold.features.detectors import amount, flow, parties
 from clearhold.features.detectors.detector import HARD, HIGH, LOW, MEDIUM, Detector, Grade, IndicatorLine, Trigger
 from clearhold.features.scorers.trs_v1 import amount as amount_rules
 from clearhold.features.scorers.trs_v1 import flow as flow_rules
-from clearhold.features.scorers.trs_v1 import habits, purchases, shares
+from clearhold.features.scorers.trs_v1 import habits, joint, purchases, shares
 from clearhold.features.scorers.trs_v1 import identity as identity_rules
 from clearhold.features.scorers.trs_v1 import relationship as relationship_rules
 
@@ -219,7 +219,7 @@ SIGNALS_ONLY: Final = (
     relationship_rules.ACCOUNT_CHANGED.id,
     relationship_rules.RARE_PAIR.id,
     identity_rules.DENIED_ATTEMPT.id,
-    *(signal.id for signal in (*habits.SIGNALS, *purchases.SIGNALS, *shares.SIGNALS)),
+    *(signal.id for signal in (*habits.SIGNALS, *joint.SIGNALS, *purchases.SIGNALS, *shares.SIGNALS)),
 )
 """Reasons that add points without an alert; the history reason and the caps open none either."""
 

@@ -45,7 +45,9 @@ FIELDS: Final = [
     "escalatedAt",
     "slaTier",
     "fromHistory",
+    "stackId",
 ]
+"""Those of the interface, then the stack."""
 HOUR_US: Final = 3_600_000_000
 
 

@@ -177,7 +177,7 @@ def test_given_an_entity_of_the_program_agents_when_reported_then_it_is_an_agent
     [
         ("entity/nobody", 404, "Unknown entity on this tenant."),
         ("counterparty/nobody", 404, "Unknown counterparty on this tenant."),
-        ("merchant/enti_1", 400, "actorType must be entity, counterparty or agent"),
+        ("merchant/enti_1", 400, "actorType must be entity, counterparty, agent or account"),
         ("entity/enti_1?from=2026-03-02T12:00:00", 400, "from must be a date-time with an offset, or a date"),
         ("entity/enti_1?to=2026-03-02T25:00:00Z", 400, "to must be a date-time with an offset, or a date"),
         ("entity/enti_1?to=2026-02-30", 400, "to must be a date-time with an offset, or a date"),

@@ -14,6 +14,7 @@ from clearhold.features.core.entries.actions import (
     ActionEntry,
     ActionStatus,
     ActionType,
+    ApprovalAnswer,
     ApprovalEntry,
     OutcomeEntry,
     same_person,
@@ -76,6 +77,8 @@ STEPS: Final[dict[str, Step]] = {
     "request again": lambda story: story.submit(a_request()),
     "another approves": lambda story: story.submit(an_approval("bob")),
     "requester approves": lambda story: story.submit(an_approval(" ANN ")),
+    "another declines": lambda story: story.submit(an_approval("bob", answer=ApprovalAnswer.DECLINE, note="No.")),
+    "requester withdraws": lambda story: story.submit(an_approval("ann", answer=ApprovalAnswer.WITHDRAW, note="No.")),
     "done": lambda story: story.submit(an_outcome()),
     "not done": lambda story: story.submit(an_outcome("The bank refused.")),
 }
@@ -85,12 +88,25 @@ WAYS: Final[dict[str, tuple[str, ...]]] = {
     "executed": ("another approves", "done"),
     "failed": ("another approves", "not done"),
     "refused": ("requester approves",),
+    "declined": ("another declines",),
+    "withdrawn": ("requester withdraws",),
 }
 # What each step makes of an action; a state that is not here lets it as it is.
 BECOMES: Final[dict[str, dict[str, str]]] = {
-    "requested": {"another approves": "approved", "requester approves": "refused"},
+    "requested": {
+        "another approves": "approved",
+        "requester approves": "refused",
+        "another declines": "declined",
+        "requester withdraws": "withdrawn",
+    },
     "approved": {"done": "executed", "not done": "failed"},
 }
+NOT_TAKEN: Final[dict[str, list[str]]] = {
+    "request again": [],
+    "another declines": ["not_requested"],
+    "requester withdraws": ["not_requested"],
+}
+"""The results of steps that a state does not take, by step."""
 
 
 def in_status(status: str) -> ShardStory:
@@ -117,7 +133,7 @@ def test_given_an_action_in_a_status_when_a_step_arrives_then_the_table_says_wha
     if after is None:
         assert not only(ActionRow, rows)
         assert not links
-        assert results == ([] if step == "request again" else ["not_waiting"])
+        assert results == NOT_TAKEN.get(step, ["not_waiting"])
     else:
         (row,) = only(ActionRow, rows)
         assert (row.status, row.id, results) == (after, ID, ["made"])
