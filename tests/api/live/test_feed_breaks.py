@@ -157,8 +157,10 @@ def test_given_a_reader_that_does_not_read_when_money_moves_then_it_is_told_once
         with Sluggish(service.port, token) as sluggish, Listener(service.port, token) as listener:
             send_many(feed, range(400))
             eventually(lambda: len(listener.of(SCORED)) == 400)
+            send_many(feed, range(400, 401))  # its connection is full by now, even if all before were one commit
+            eventually(lambda: len(listener.of(SCORED)) == 401)
             sluggish.begin_reading()
-            numbers = itertools.count(400)
+            numbers = itertools.count(401)
 
             def gets_after_one_more(text: bytes) -> bool:
                 """Whatever is committed while its connection is full is lost to it."""
@@ -175,7 +177,7 @@ def test_given_a_reader_that_does_not_read_when_money_moves_then_it_is_told_once
     assert not listener.of("resync")
     assert sluggish.received.count(b"event: resync") == 1
     assert b'{"reason":"slow"}' in sluggish.received
-    assert not sluggish.has(b'"wire_399"')
+    assert not sluggish.has(b'"wire_400"')
 
 
 def send_many(feed: LiveFeed, numbers: range) -> None:
