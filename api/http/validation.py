@@ -116,8 +116,8 @@ def failures_of(
 
 
 def _emptied(value: Any, branches: Iterable[Mapping[str, Any]], defs: Mapping[str, Any]) -> Any:
-    """The value without the contents of lists and objects that cannot be where they are, and with one unknown name
-    alone: the validator would copy all of them.
+    """The value without the contents of lists and objects that cannot be where they are, with one unknown name alone,
+    and with one item above the most that a list may have: the validator would copy all of them.
     """
     kind = "object" if isinstance(value, dict) else "array"
     fitting = [each for each in branches if each.get("type", kind) == kind and "enum" not in each]
@@ -128,7 +128,8 @@ def _emptied(value: Any, branches: Iterable[Mapping[str, Any]], defs: Mapping[st
         return value
     if isinstance(value, list):
         items = _branches(fit["items"], defs)
-        return [_emptied(each, items, defs) if isinstance(each, dict | list) else each for each in value]
+        kept_items = value[: fit["maxItems"] + 1] if "maxItems" in fit else value  # One too many is refused alike.
+        return [_emptied(each, items, defs) if isinstance(each, dict | list) else each for each in kept_items]
     known = fit["properties"]
     kept = [name for name in known if name in value]
     if fit.get("additionalProperties", True):

@@ -14,9 +14,13 @@ def with_value(body: dict[str, Any], raw: bytes) -> bytes:
 
 
 def instead(body: dict[str, Any], raw: bytes) -> bytes:
-    """The body with these bytes in place of its first text."""
-    name, value = next(_texts_in(body))
+    """The body with these bytes in place of its first text, of one with lists alone the first item that is a text."""
     encoded = msgspec.json.encode(body)
+    name, value = next(_texts_in(body), (None, None))
+    if name is None:
+        item = msgspec.json.encode(next(_items_in(body)))
+        assert item in encoded
+        return encoded.replace(item, raw, 1)
     pair = msgspec.json.encode({name: value})[1:-1]
     assert pair in encoded
     return encoded.replace(pair, msgspec.json.encode(name) + b":" + raw, 1)
@@ -28,6 +32,12 @@ def _texts_in(body: dict[str, Any]) -> Iterator[tuple[str, str | int]]:
             yield from _texts_in(value)
         elif isinstance(value, str | int):
             yield name, value
+
+
+def _items_in(body: dict[str, Any]) -> Iterator[str | int]:
+    for value in body.values():
+        if isinstance(value, list):
+            yield from (item for item in value if isinstance(item, str | int))
 
 
 def repeated(body: dict[str, Any], _: bytes = b"") -> bytes:

@@ -38,7 +38,7 @@ IDS: Final = (
 )
 BANKS_IDS: Final = {"transferId", "eventId", "entityId", "counterpartyId", "actorId", "accountId"}
 """The parameters of paths that are the bank's own strings; this service mints the others, or a policy names them."""
-MINTED: Final = {("GET", "/api/agents/{entityId}")}
+MINTED: Final = {("GET", "/api/agents/{entityId}"), ("GET", "/api/agents/{entityId}/explain")}
 """An agent's id is made from the scan index: none of them is hostile."""
 PROGRAM_IDS: Final = {"program", "wide program", "simulated program", "spare"}
 NO_UUID: Final = ("payroll", "0b0c4a53-0000-4000-8000-00000000000", "x" * 300)
@@ -84,10 +84,10 @@ def routes_with_ids_of_the_bank(world: World) -> set[tuple[str, str]]:
 
 
 def deliver_everything_as(world: World, hostile: str) -> str:
-    """An entity, a counterparty and a transfer with this id; the id of an event, which takes no control characters."""
+    """Parties, an account and a transfer with this id; the id of an event, which takes no control characters."""
     event_id = f"evnt {hostile}".replace("\n", " ")
     transfer = msgspec.json.decode(outgoing(hostile, counterparty_id=hostile)) | {"id": event_id}
-    parties = [msgspec.json.decode(party(family, hostile)) for family in ("identity", "counterparty")]
+    parties = [msgspec.json.decode(party(family, hostile)) for family in ("identity", "counterparty", "account")]
     for number, event in enumerate(parties):
         event["id"] = f"{event_id} of party {number}"
     for event in (*parties, transfer):
@@ -113,14 +113,18 @@ def ids_read(world: World, hostile: str) -> dict[tuple[str, str], str]:
     assert owned.status_code == 200, owned.text
     return {
         ("GET", "/api/transfers/{transferId}"): read(f"/api/transfers/{segment}")["id"],
+        ("GET", "/api/transfers/{transferId}/explain"): read(f"/api/transfers/{segment}/explain")["transferId"],
         ("GET", "/api/events/{eventId}"): read(event)["id"].replace(event_id, hostile),
         ("GET", "/api/entities/{entityId}"): read(f"/api/entities/{segment}")["id"],
+        ("GET", "/api/entities/{entityId}/explain"): read(f"/api/entities/{segment}/explain")["id"],
         ("GET", "/api/entities/{entityId}/export"): read(f"/api/entities/{segment}/export")["row"]["subject"]["id"],
         ("GET", "/api/counterparties/{counterpartyId}"): read(f"/api/counterparties/{segment}")["id"],
+        ("GET", "/api/counterparties/{counterpartyId}/explain"): read(f"/api/counterparties/{segment}/explain")["id"],
         ("GET", "/api/counterparties/{counterpartyId}/export"): read(f"/api/counterparties/{segment}/export")["row"][
             "subject"
         ]["id"],
         ("GET", "/api/reports/actor/{actorType}/{actorId}"): read(f"/api/reports/actor/counterparty/{segment}")["id"],
+        ("GET", "/api/accounts/{accountId}"): read(f"/api/accounts/{segment}")["id"],
         ("PUT", "/api/admin/programs/{programId}/accounts/{accountId}"): owned.json()["accountId"],
     }
 
@@ -139,10 +143,11 @@ def test_given_an_id_of_the_bank_when_it_is_in_a_path_then_every_route_reads_it_
 def test_given_an_id_that_no_agent_has_when_it_is_in_a_path_then_the_agent_is_unknown(
     world: World, hostile: str
 ) -> None:
-    answer = world.send("GET", f"/api/agents/{path_segment(hostile)}", bearer(world.tenant["operatorToken"], "ann"))
+    operator, path = bearer(world.tenant["operatorToken"], "ann"), f"/api/agents/{path_segment(hostile)}"
 
-    assert_refused(answer, 404)
-    assert answer.json()["code"] == "agent_not_found"
+    for answer in (world.send("GET", each, operator) for each in (path, f"{path}/explain")):
+        assert_refused(answer, 404)
+        assert answer.json()["code"] == "agent_not_found"
 
 
 @pytest.mark.parametrize(("hostile", "is_plain"), [("inv/8", True), ("8%2F", False), ("..", True), ("why 8?#", False)])

@@ -24,6 +24,7 @@ EXEMPT: Final = {
     "ApiKeyCreated": "its mode says it",
     "MetricsCoverage": "a part of Metrics, which says it",
     "NamedTransfer": "a part of a backtest, which says it",
+    "Overview": "a list of programs, each of which says it",
     "Policy": "a setting of the bank, for all of its programs or one",
     "Rule": "a setting of the bank, for all of its programs or one",
     "ScorecardVersion": "a setting of the bank, for all of its programs or one",

@@ -384,7 +384,7 @@ def test_given_a_method_that_a_path_does_not_take_when_sent_then_the_header_and_
     answer = beginner.client.delete("/api/preflight", headers=beginner.operator)
 
     allowed = answer.headers["allow"]
-    assert set(allowed.split(", ")) == {"POST", "OPTIONS"}
+    assert set(allowed.split(", ")) == {"GET", "POST", "OPTIONS"}
     assert answer.json()["error"].endswith(f"It takes {allowed}.")
 
 
