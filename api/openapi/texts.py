@@ -9,6 +9,7 @@ from clearhold.api.http.head import HEADER, IF_MATCH, LONGEST_MS
 from clearhold.api.http.idempotency import REPLAYED
 from clearhold.api.http.operation import ANYWHERE, LAST_EVENT_ID, Access
 from clearhold.features.core.errors import ErrorCode, FieldCode
+from clearhold.features.live.reading import EVENT_ID, LONGEST_ID
 
 TITLE: Final = "Clearhold"
 
@@ -141,8 +142,9 @@ LAST_EVENT_ID_PARAMETER: Final = {
     "name": LAST_EVENT_ID,
     "in": "header",
     "required": False,
-    "description": "The id of the last event that was received: the answer continues after it. Left out: from now on.",
-    "schema": {"type": "string", "minLength": 1, "maxLength": 32_768},
+    "description": "The id of the last event that was received: the answer continues after it. Left out or empty: from "
+    "now on.",
+    "schema": {"type": "string", "maxLength": LONGEST_ID, "pattern": f"^$|{EVENT_ID}"},
 }
 EXAMPLE_SENTENCES: Final[Mapping[ErrorCode, str]] = {
     ErrorCode.VALIDATION_FAILED: "Validation failed: transfer.amountCents must be a string of digits, in cents: "

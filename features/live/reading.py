@@ -7,6 +7,10 @@ from typing import Final, NamedTuple, Protocol
 from clearhold.features.core.principal import KeyScope, Principal
 from clearhold.features.live.payloads import LiveKind
 
+LONGEST_ID: Final = 32_768
+EVENT_ID: Final = r"^[0-9]{1,16}-[0-9]{1,16}\.[A-Za-z0-9_-]{4,}$(?!\n)"
+"""The form of an event's id. Not every text of this form is one."""
+
 
 class OfKind(Protocol):
     """The parts of an event that a reader chooses by."""

@@ -17,16 +17,16 @@ from base64 import b64decode, urlsafe_b64encode
 from collections.abc import Iterator, Mapping
 from typing import Final, NamedTuple, Self
 
+from clearhold.features.live.reading import EVENT_ID, LONGEST_ID
 from clearhold.store.redis_log.reader import SEQ_BITS, SEQ_LIMIT
 
 ALL_READ: Final = 1 << 30
 """More than the events of any entry."""
 
 NO_ENTRY: Final = "0-0"
-LONGEST_ID: Final = 32_768
 LAST_OFFSET: Final = (1 << 63) - 1
 
-_ID: Final = re.compile(r"[0-9]{1,16}-[0-9]{1,16}\.([A-Za-z0-9_-]{4,})", re.ASCII)
+_ID: Final = re.compile(EVENT_ID)
 _LAST_MS: Final = LAST_OFFSET >> SEQ_BITS
 _VARINT_BYTES: Final = 9
 _MORE: Final = 0x80
@@ -86,10 +86,9 @@ class Position:
     @classmethod
     def read_id(cls, text: str, shards: int) -> Self:
         """The position in an id; ``shards`` is the number of shards of the log."""
-        matched = _ID.fullmatch(text) if len(text) <= LONGEST_ID else None
-        if matched is None:
+        if len(text) > LONGEST_ID or _ID.fullmatch(text) is None:
             raise ValueError("An id has the form of an entry and a position.")
-        coded = matched[1]
+        _, _, coded = text.partition(".")
         packed = b64decode(coded + "=" * (-len(coded) % 4), altchars=b"-_", validate=True)
         numbers = _numbers(packed)
         places: dict[int, ShardPlace] = {}

@@ -67,6 +67,11 @@ include-operation-id = [
 ]
 checks.positive_data_acceptance.expected-statuses = ["2xx", 400, 401, 403, 404, 409, 429, "5xx"]
 
+# Nor does a schema tell the id of an event of the feed from another text of its form.
+[[operations]]
+include-operation-id = "followLive"
+checks.positive_data_acceptance.expected-statuses = ["2xx", 400, 401, 403, 404, 409, 429, "5xx"]
+
 # Which day comes before which, how long a period may be, and which week has begun, the document says in words.
 [[operations]]
 include-operation-id = [
