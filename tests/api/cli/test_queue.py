@@ -46,7 +46,7 @@ class AtTerminal:
         os.close(self._master)
 
     def sees(self, text: str) -> str:
-        """Read until the text is shown, after what was seen before."""
+        """Read on until the text is shown."""
         until = time.monotonic() + WITHIN_S
         while text not in self.shown[self._read_to :]:
             assert time.monotonic() < until, f"{text!r} is not in {self.shown[self._read_to :]!r}"
@@ -130,7 +130,7 @@ def a_page(*items: dict[str, Any]) -> dict[str, Any]:
 @contextmanager
 def two_stacks() -> Iterator[FakeService]:
     first, second = [an_alert(1), an_alert(2), an_alert(3, status="closed")], [an_alert(4)]
-    stacks = [a_stack(1, first[:2]), a_stack(2, second, sentence="Another one.")]
+    stacks = [a_stack(1, first[:2]), a_stack(2, second, sentence="A second finding.")]
     with fake_service({}) as service:
         service.answers = {LIST: (200, a_page(*stacks))}
         for stack, alerts in zip(stacks, (first, second), strict=True):
@@ -173,7 +173,7 @@ def test_given_stacks_when_worked_by_keys_then_one_is_read_and_signed_and_the_ne
         screen.types("yes\n")
         screen.sees("Signed: 2 of 2.")
         screen.sees("> 1. ")
-        screen.sees("Another one.")
+        screen.sees("A second finding.")
         screen.types("q")
         assert screen.ended() == 0
 
@@ -221,7 +221,7 @@ def test_given_a_decision_of_another_in_between_when_signed_then_it_is_said_and_
         sign(screen, "e", "Mine.")
         screen.sees("Not signed: This alert is closed, which is final.")
         screen.sees("Your words: Mine.")
-        screen.sees("Another one.")
+        screen.sees("A second finding.")
         screen.types("q")
         assert screen.ended() == 0
 
@@ -306,7 +306,7 @@ def test_given_no_terminal_then_the_page_is_printed_as_plain_lines(options: tupl
         assert [json.loads(line)["who"]["name"] for line in lines] == [HOSTILE, HOSTILE]
     else:
         assert lines[0].startswith("due 2026-03-03T15:04Z  hold 80, hard, high, 2 alerts  entity enti_1 (Ada")
-        assert lines[1].endswith("Another one.")
+        assert lines[1].endswith("A second finding.")
 
 
 def test_given_a_running_service_when_a_stack_is_signed_then_all_its_alerts_are_decided(tmp_path: Path) -> None:

@@ -27,7 +27,7 @@ COMMITTED = Path(__file__).parents[3] / "docs" / "openapi.json"
 BUILT: dict[str, Any] = msgspec.json.decode(openapi_text())
 DOCUMENT: dict[str, Any] = without_references(BUILT)
 LARGEST_BYTES_AN_OPERATION = 10_200
-"""On average: the document grows with its routes, and what they share stands once."""
+"""On average: the document grows with its routes, and shared parts are written once."""
 WITHOUT_EXAMPLE = {"submitPreflight 201", "changeAutonomy 201", "getOpenApi 200"}
 """As its 200; an action, as ``requestAction`` has it; and the document itself."""
 METHODS = {"get", "put", "post", "delete", "patch"}

@@ -1,4 +1,4 @@
-"""The options of the live streams on a real service: off, and what is then in Redis and among the metrics."""
+"""The options of the live streams on a real service: with ``off`` Redis has no key of theirs, as the metrics say."""
 
 from contextlib import closing
 from pathlib import Path
