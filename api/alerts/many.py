@@ -29,7 +29,7 @@ from clearhold.features.core.log_entry import EntryKind
 from clearhold.features.core.principal import Principal, is_key_operator
 from clearhold.features.core.rows.alerts import EntryResultRow
 from clearhold.features.core.vocabulary import AlertDecision, about
-from clearhold.store.duck.alerts import Actions, Alerts, Dispositions, EntryResults
+from clearhold.store.duck.alerts import Alerts, Dispositions, EntryResults
 
 MOST_ALERTS: Final = 200
 
@@ -93,7 +93,7 @@ class ManyDecisions:
         database = resources.stores.database
         self._commands, self._new_id = resources.command_log, resources.stores.new_id
         self._alerts, self._results = Alerts(database), EntryResults(database)
-        self._dispositions, self._actions = Dispositions(database), Actions(database)
+        self._dispositions = Dispositions(database)
 
     async def decide(
         self, principal: Principal, request: AlertsDecisionRequest, effect_id: str | None
@@ -151,22 +151,19 @@ class ManyDecisions:
     def _results_of(self, principal: Principal, entry: EntryResultRow) -> list[AlertResult]:
         rows = self._results.of_entry(principal, entry)
         disposition_ids = [row.disposition_id for row in rows if row.disposition_id is not None]
-        action_ids = [row.id for row in rows if refusal_of(row) is None and row.disposition_id is None]
         links = {each.row.id: each for each in self._dispositions.of_entry(principal, entry.offset, disposition_ids)}
-        actions = {each.row.id: each.row for each in self._actions.of_entry(principal, entry.offset, action_ids)}
         results = []
         for row in rows:
-            refusal, link = refusal_of(row), links.get(row.disposition_id or "")
+            refusal, link, alert_id = refusal_of(row), links.get(row.disposition_id or ""), row.alert_id or ""
             if refusal is not None:
-                results.append(refused(row.alert_id or "", refusal))
+                results.append(refused(alert_id, refusal))
             elif link is None:
-                alert_id = actions[row.id].alert_id or ""
                 results.append(AlertResult(alert_id=alert_id, result=AlertOutcome.REQUESTED, action_id=row.id))
             else:
                 warnings = link.row.warnings
                 results.append(
                     AlertResult(
-                        alert_id=link.row.alert_id,
+                        alert_id=alert_id,
                         result=AlertOutcome.DECIDED,
                         disposition_id=link.row.id,
                         prev_hash=link.prev_hash,

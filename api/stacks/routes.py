@@ -122,7 +122,8 @@ class StackService:
             results = await self._many.decide_in(
                 principal, figures.program_id, inside, request.decision, request.narrative, cause
             )
-        outside = (refused(each, not_in_stack()) for each in named or () if each not in set(inside))
+        answered = {result.alert_id for result in results}  # of the first try: others may have left the stack since
+        outside = (refused(each, not_in_stack()) for each in named or () if each not in answered)
         return decided(request.decision, (*results, *outside))
 
     async def decide_alerts(

@@ -75,7 +75,8 @@ def request(program: ProgramState, entry: ActionEntry, position: EntryPosition, 
                 step = _changed(program, action, position, emit, at=at)
         program.actions.put(action)
         emit(action_row(program, action, position, step))
-    emit(result_row(program, position, objection or EntryResult.MADE, ResultKind.ACTION, entry.id))
+    result = objection or EntryResult.MADE
+    emit(result_row(program, position, result, ResultKind.ACTION, entry.id, alert_id=entry.alert_id))
 
 
 def approve(program: ProgramState, entry: ApprovalEntry, position: EntryPosition, emit: Emit) -> None:

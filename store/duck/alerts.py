@@ -288,10 +288,6 @@ class Actions(Timeline[ActionRow, StoredAction], _LinkedRows, table="actions", r
         count: int = self._value(_REQUESTED_OF.format(within=within.sql), [*within.values, listed(program_ids)])
         return count
 
-    def of_entry(self, principal: Principal, offset: int, ids: Sequence[str]) -> list[StoredAction]:
-        """The actions of these ids as one entry requested them, in this order."""
-        return self.of_keys(principal, [(each, offset) for each in ids])
-
     def _stored(self, principal: Principal, rows: list[ActionRow]) -> list[StoredAction]:
         return self._linked(principal, rows, Chain.ACTIONS, _REQUESTED, [row.created_at for row in rows])
 

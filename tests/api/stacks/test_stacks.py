@@ -13,34 +13,9 @@ from clearhold.store.errors import StartupError
 from clearhold.store.joining.joining import check_decisions
 from tests.support.alerting import ALERTING, NARRATIVE, alerts_of, deliver, outgoing
 from tests.support.running_app import SHARDS, RunningApp, assert_refused, content_of_201
+from tests.support.stacking import decide_many, stacks, story
 
 UNKNOWN: Final = "00000000-0000-4000-8000-000000000000"
-
-
-def story(
-    api: RunningApp, tenant: dict[str, Any], program: dict[str, Any], account: str, transfers: int
-) -> list[dict[str, Any]]:
-    """Waiting alerts of one account, on this number of transfers; those on the program are no part of them."""
-    names = [f"acht_{account}_{number}" for number in range(transfers)]
-    deliver(api, program, *(outgoing(name, bank_account_id=account, **ALERTING) for name in names))
-    found = alerts_of(api, tenant, transferId=",".join(names), status="open,held", subjectType="transfer,account")
-    assert len(found) >= transfers
-    return found
-
-
-def stacks(api: RunningApp, tenant: dict[str, Any], **query: Any) -> list[dict[str, Any]]:
-    params = {"kind": "account,split"} | query
-    answer = api.client.get("/api/stacks", params=params, headers=api.operator(tenant))
-    assert answer.status_code == 200, answer.text
-    data: list[dict[str, Any]] = answer.json()["data"]
-    return data
-
-
-def decide_many(
-    api: RunningApp, headers: dict[str, str], alert_ids: list[str], decision: str = "close", narrative: str = NARRATIVE
-) -> httpx.Response:
-    body = {"alertIds": alert_ids, "decision": decision, "narrative": narrative}
-    return api.client.post("/api/alerts/decide", json=body, headers=headers)
 
 
 def chain_of(api: RunningApp) -> list[tuple[str, str | None, str]]:

@@ -123,6 +123,20 @@ def test_given_the_policy_needs_a_second_person_for_hard_alerts_then_those_wait_
     assert {row.alert_id for row in story.last(DispositionRow)} == {row.id for row in rows if not row.hard_signal}
 
 
+def test_given_a_hard_alert_that_waits_for_a_second_person_when_decided_again_then_its_refusal_names_it() -> None:
+    policy = msgspec.structs.replace(POLICY_V1, version="policy-v2", hard_needs_second_person=True)
+    story = detector_story().introduce("enti_1", verification_status="DENIED")
+    in_force_at(story, "policy-v2", policy, 0)
+    story.wire("enti_1", "cpty_1", 950_000, HOUR)
+    hard = [row for row in {row.id: row for row in story.all(AlertRow)}.values() if row.hard_signal]
+    story.submit(many(hard))
+
+    story.submit(many(hard, id="dsp_again", operator="bob"))
+
+    expected: dict[str | None, str] = {row.id: "pending" for row in hard}
+    assert results(story) == expected | {None: "made"}
+
+
 def test_given_a_narrative_that_is_too_short_for_hard_alerts_then_only_they_are_refused() -> None:
     story = detector_story().introduce("enti_1", verification_status="DENIED")
     story.wire("enti_1", "cpty_1", 950_000, HOUR)
