@@ -4,7 +4,7 @@ The application is their routes and services, the gate, the one error handler an
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import msgspec
 from litestar import Litestar, Request
@@ -147,13 +147,26 @@ def openapi_text(*, administration: bool = False) -> str:
     return msgspec.json.format(document, indent=2).decode() + "\n"
 
 
-def wired_gate(stores: Stores, origins: Origins, *, admin_token: str, limits: Mapping[RateClass, int]) -> Gate:
-    """The request checks in their order; ``limits`` are requests a second."""
+class Checks(NamedTuple):
+    """What checks the requests of the API and of the console: the callers, and their rates."""
+
+    authenticator: Authenticator
+    limits: RateLimits
+    origins: Origins
+
+
+def wired_checks(stores: Stores, origins: Origins, *, admin_token: str, limits: Mapping[RateClass, int]) -> Checks:
+    """``limits`` are requests a second."""
     authenticator = Authenticator(
         tenancy=stores.registry.tenancy, admin_token=admin_token, usage=stores.key_usage, clock=stores.clock
     )
+    return Checks(authenticator, RateLimits(limits, stores.clock), origins)
+
+
+def wired_gate(stores: Stores, checks: Checks) -> Gate:
+    """The request checks of the API in their order."""
     claims = IdempotencyClaims(stores.hot, box=stores.box, process=stores.process, memory=stores.memory)
-    return Gate(authenticator, RateLimits(limits, stores.clock), Idempotency(claims), stores.clock, Floods(), origins)
+    return Gate(checks.authenticator, checks.limits, Idempotency(claims), stores.clock, Floods(), checks.origins)
 
 
 def _service(name: str) -> Provide:

@@ -18,7 +18,7 @@ from litestar.response import Redirect
 
 from clearhold.api.area import Area
 from clearhold.api.html.page import document, source_of
-from clearhold.api.http.envelope import ApiRequest
+from clearhold.api.http.envelope import ApiRequest, header_values
 from clearhold.api.http.head import IMMUTABLE, published
 from clearhold.api.http.operation import Access, Operation
 
@@ -81,7 +81,11 @@ _DOCS_SCRIPT: Final = _published(
     media=(_SCRIPT_MEDIA,),
     text_examples={_SCRIPT_MEDIA: "(function() {...})()"},
 )
-_ROOT: Final = _operation(id="getRoot", summary="Redirects to this document as a page.", answers={302: None})
+_ROOT: Final = _operation(
+    id="getRoot",
+    summary="Redirects a browser to the console, and others to this document as a page.",
+    answers={302: None},
+)
 
 
 @get("/docs", opt=_DOCS.as_opt)
@@ -95,8 +99,9 @@ async def get_docs_script(request: ApiRequest) -> Response[bytes | None]:
 
 
 @get("/", opt=_ROOT.as_opt, status_code=302)
-async def get_root() -> Redirect:
-    return Redirect("/docs", status_code=302)
+async def get_root(request: ApiRequest) -> Redirect:
+    asks_for_page = any(HTML.encode() in sent for sent in header_values(request.scope, b"accept"))
+    return Redirect("/console" if asks_for_page else "/docs", status_code=302, headers={"Vary": "Accept"})
 
 
 AREA: Final = Area(routes=(get_docs, get_docs_script, get_root))

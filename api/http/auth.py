@@ -40,6 +40,7 @@ from clearhold.store.control.credentials import KeyUsage, PersonToken, StoredKey
 from clearhold.store.control.entries import Tenant
 from clearhold.store.control.tenancy import Tenancy
 from clearhold.store.keys import token_digest
+from clearhold.store.sessions import SignedInBy
 
 MISSING_BEARER: Final = "The bearer token is missing. Send it as Authorization: Bearer TOKEN; no other header is read."
 UNREADABLE_BEARER: Final = "The bearer token is not readable. Send one header, as Authorization: Bearer TOKEN."
@@ -68,6 +69,7 @@ FORBIDDEN_PREFIXES: Final = (KEY_OPERATOR_PREFIX, "policy:", "operator:")
 OPERATOR_NAME: Final = PERSON.removesuffix(r"(?!\n)")
 """The rule of ``operator_of``, for the OpenAPI document."""
 OPERATOR_ID: Final = "operator"
+_HEADER: Final = "The header X-Operator"
 
 _BEARER: Final = re.compile(rb"[Bb][Ee][Aa][Rr][Ee][Rr] +([\x21-\x7E]{1,512})")
 _OPERATOR: Final = re.compile(rb"[\x20-\x7E]{1,128}")
@@ -96,12 +98,31 @@ class Authenticator:
             if not self._is_admin(token):
                 raise self._refusal(token, access)
             return Principal(kind=PrincipalKind.ADMIN, id=PrincipalKind.ADMIN, tenant_id="", tenant="")
-        principal = self._operator(token) or (self._key(token) if access is not Access.OWNER else None)
-        if principal is None:
-            raise self._refusal(token, access)
+        principal = self.of_token(token, access)
         if tenant is not None and tenant != principal.tenant:
             raise UnauthorizedError(OTHER_TENANT, ErrorCode.TENANT_MISMATCH)
         return principal
+
+    def of_token(self, token: str, access: Access) -> Principal:
+        """The principal of a tenant's token or of an API key, without its operator."""
+        principal = self._operator(token) or (self._key(token) if access is not Access.OWNER else None)
+        if principal is None:
+            raise self._refusal(token, access)
+        return principal
+
+    def of_credential(self, tenant_id: str, signed_in_by: SignedInBy, credential: str) -> Principal | None:
+        """The principal of a credential that was proven at the begin of a session, while it is valid."""
+        tenancy, now = self._tenancy, self._clock.now()
+        tenant = tenancy.tenants.find(tenant_id)
+        if tenant is None:
+            return None
+        if signed_in_by is SignedInBy.PERSON:
+            issued = tenancy.person_tokens.find(tenant_id, credential)
+            return self._person(issued) if issued is not None and issued.is_valid(now) else None
+        if signed_in_by is SignedInBy.KEY:
+            key = tenancy.keys.find(tenant_id, credential)
+            return self._key_principal(key, tenant) if key is not None and key.revoked_at is None else None
+        return _operator_of(tenant) if tenancy.operator_tokens.is_valid(tenant_id, credential, at=now) else None
 
     def _is_admin(self, token: str) -> bool:
         return compare_digest(token_digest(token), self._admin_digest)
@@ -141,7 +162,7 @@ class Authenticator:
         tenant = self._tenancy.tenant_of_token(token, at=now)
         if tenant is None:
             return None
-        return Principal(kind=PrincipalKind.OPERATOR, id=OPERATOR_ID, tenant_id=tenant.id, tenant=tenant.slug)
+        return _operator_of(tenant)
 
     def _person(self, issued: PersonToken) -> Principal | None:
         tenant = self._tenancy.tenants.find(issued.tenant_id)
@@ -211,6 +232,10 @@ class Authenticator:
         return [program for program in programs if program is not None]
 
 
+def _operator_of(tenant: Tenant) -> Principal:
+    return Principal(kind=PrincipalKind.OPERATOR, id=OPERATOR_ID, tenant_id=tenant.id, tenant=tenant.slug)
+
+
 def operator_of(scope: Any, principal: Principal) -> str:
     """The X-Operator header, trimmed and with runs of spaces folded. A key without one is its own operator.
 
@@ -223,18 +248,25 @@ def operator_of(scope: Any, principal: Principal) -> str:
         raise _bad_operator("is required: it names who is acting.", FieldCode.REQUIRED, ErrorCode.OPERATOR_REQUIRED)
     if len(sent) > 1:
         raise _bad_operator("must be given once.", FieldCode.REPEATED)
-    if not _OPERATOR.fullmatch(sent[0]):
+    return confirmed_name(principal, person_named(sent[0], _HEADER), "X-Operator")
+
+
+def person_named(sent: bytes, place: str) -> str:
+    """A person's name as it goes on the record; ``place`` is where it was sent, for the refusal."""
+    if not _OPERATOR.fullmatch(sent):
         raise _bad_operator(
             "must be 1-128 printable ASCII characters: a login name or an e-mail address, as in jose@bank.example. "
             "Other letters are refused, because two that look alike would be two persons.",
             FieldCode.MALFORMED,
+            place=place,
         )
-    name = folded_name(sent[0].decode("ascii"))
+    name = folded_name(sent.decode("ascii"))
     if not name:
-        raise _bad_operator("must not be blank.", FieldCode.TOO_SHORT)
+        raise _bad_operator("must not be blank.", FieldCode.TOO_SHORT, place=place)
     if name.casefold().startswith(FORBIDDEN_PREFIXES):
-        raise _bad_operator("must not start with " + ", ".join(FORBIDDEN_PREFIXES) + ".", FieldCode.MALFORMED)
-    return confirmed_name(principal, name, "X-Operator")
+        sentence = "must not start with " + ", ".join(FORBIDDEN_PREFIXES) + "."
+        raise _bad_operator(sentence, FieldCode.MALFORMED, place=place)
+    return name
 
 
 def confirmed_name(principal: Principal, name: str, place: str) -> str:
@@ -251,9 +283,12 @@ def folded_name(name: str) -> str:
     return _SPACES.sub(" ", name).strip()
 
 
-def _bad_operator(rule: str, field: FieldCode, code: ErrorCode = ErrorCode.OPERATOR_INVALID) -> InvalidRequestError:
-    fields = [FieldError(path="X-Operator", code=field)]
-    return InvalidRequestError(f"The header X-Operator {rule}", code, fields=fields)
+def _bad_operator(
+    rule: str, field: FieldCode, code: ErrorCode = ErrorCode.OPERATOR_INVALID, *, place: str = _HEADER
+) -> InvalidRequestError:
+    return InvalidRequestError(
+        f"{place} {rule}", code, fields=[FieldError(path=place.rsplit(maxsplit=1)[-1], code=field)]
+    )
 
 
 def bearer_of(scope: Any) -> str:

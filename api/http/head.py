@@ -209,7 +209,11 @@ class Origins:
             is_local = on_loopback and origin.startswith(_HTTP) and _name(origin[len(_HTTP) :]) in _LOCAL
             if not is_local and origin.lower() not in self._origins:
                 raise ForbiddenError(OTHER_ORIGIN, ErrorCode.ORIGIN_REFUSED)
-        if on_loopback and any(_name(host) not in self._hosts for host in header_values(scope, b"host")):
+        self.check_host(scope)
+
+    def check_host(self, scope: Any) -> None:
+        """The check of the host alone."""
+        if _on_loopback(scope) and any(_name(host) not in self._hosts for host in header_values(scope, b"host")):
             raise ForbiddenError(OTHER_HOST, ErrorCode.ORIGIN_REFUSED)
 
 

@@ -79,11 +79,12 @@ class OperatorTokens:
         """The id of the tenant of this token, if it is valid at that instant."""
         digest = token_digest(token)
         tenant_id = self._tenant_by_digest.get(digest)
-        if tenant_id is None:
-            return None
-        tokens = self._tokens[tenant_id]
-        is_valid = any(compare_digest(known.value, digest) and known.is_valid(at) for known in tokens)
-        return tenant_id if is_valid else None
+        return tenant_id if tenant_id is not None and self.is_valid(tenant_id, digest, at=at) else None
+
+    def is_valid(self, tenant_id: str, digest: str, *, at: int) -> bool:
+        """Whether the token with this digest is the tenant's, and valid at that instant."""
+        tokens = self._tokens.get(tenant_id, ())
+        return any(compare_digest(known.value, digest) and known.is_valid(at) for known in tokens)
 
     def is_replaced(self, token: str) -> bool:
         """Whether this is the token before a tenant's present one, valid or not: for the sentence of a refusal only."""

@@ -14,7 +14,7 @@ from litestar.testing import TestClient
 from redis import Redis
 
 from clearhold.api.area import RecordStores, Resources, Stores
-from clearhold.api.areas import services_of, wired_gate
+from clearhold.api.areas import services_of, wired_checks, wired_gate
 from clearhold.api.background import live_feed
 from clearhold.api.http.head import Origins
 from clearhold.api.http.operation import RateClass
@@ -215,7 +215,8 @@ class RunningApp:
         )
         self.services: Mapping[str, Any] = services_of(self.resources)
         self.resources.preflight_log.open(idempotent_ids(self.stores.database))
-        gate = wired_gate(self.stores, Origins(BASE_URL), admin_token=ADMIN_TOKEN, limits=self.limits)
+        checks = wired_checks(self.stores, Origins(BASE_URL), admin_token=ADMIN_TOKEN, limits=self.limits)
+        gate = wired_gate(self.stores, checks)
         self.app = lent_app(self._opened, self.services, gate, base_url=BASE_URL)
         self.client = self._opened.enter_context(TestClient(self.app, raise_server_exceptions=False))
         self.client.event_hooks = {"response": [DeclaredErrors(self.app)]}

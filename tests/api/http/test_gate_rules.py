@@ -7,7 +7,7 @@ import pytest
 from litestar import Litestar, Request, post, put
 from litestar.testing import TestClient
 
-from clearhold.api.areas import wired_gate
+from clearhold.api.areas import wired_checks, wired_gate
 from clearhold.api.http.envelope import render_error, stamp_headers
 from clearhold.api.http.gate import principal_of, replaces_of
 from clearhold.api.http.head import Origins
@@ -52,9 +52,10 @@ async def replacing_unseen() -> dict[str, bool]:
 
 @pytest.fixture
 def gated(api: RunningApp) -> Iterator[TestClient[Litestar]]:
+    checks = wired_checks(api.stores, Origins(BASE_URL), admin_token=ADMIN_TOKEN, limits=api.limits)
     app = Litestar(
         route_handlers=[owned, sandboxed, replacing, replacing_unseen],
-        middleware=[wired_gate(api.stores, Origins(BASE_URL), admin_token=ADMIN_TOKEN, limits=api.limits)],
+        middleware=[wired_gate(api.stores, checks)],
         exception_handlers={Exception: render_error},
         before_send=[stamp_headers],
         openapi_config=None,

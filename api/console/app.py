@@ -1,0 +1,89 @@
+"""The console: a second application beside the API: its routes, its guard, its errors as pages.
+
+It is served by the same process under ``/console`` and calls the same services. Its routes are not in the OpenAPI
+document: they are for browsers.
+"""
+
+import secrets
+from collections.abc import Mapping
+from http import HTTPStatus
+from typing import Any, Final
+
+import structlog
+from litestar import Litestar, Response
+from litestar.types import ASGIApp, Receive, Scope, Send
+
+from clearhold.api.area import Resources, Stores
+from clearhold.api.areas import ROUTES, Checks, http_app, services_of, wired_gate
+from clearhold.api.console.frame import headers_of, plain_page
+from clearhold.api.console.guard import NONCE_BYTES, Guard, NotSignedInError, sign_in_for
+from clearhold.api.console.pages.errors import RefusalView, refused
+from clearhold.api.console.routes import CONSOLE_ROUTES
+from clearhold.api.console.services import ConsoleServices
+from clearhold.api.console.visit import VISIT, Visit
+from clearhold.api.http.envelope import INTERNAL, ApiRequest, refusal_of, request_id, stamp_headers
+from clearhold.api.http.error_table import ERRORS
+from clearhold.api.http.head import split_as_sent
+from clearhold.store.sessions import Sessions
+
+ROOT: Final = "/console"
+
+log = structlog.get_logger()
+
+
+def application(resources: Resources, checks: Checks, *, base_url: str) -> ASGIApp:
+    """The API and the console, with the same services."""
+    services, stores = services_of(resources), resources.stores
+    api = http_app(ROUTES, services, gate=wired_gate(stores, checks), base_url=base_url)
+    return beside(api, wired_console(stores, services, checks))
+
+
+def wired_console(stores: Stores, services: Mapping[str, object], checks: Checks) -> Litestar:
+    """``services`` are those of the areas by name."""
+    sessions = Sessions(stores.hot, stores.clock)
+    of_areas = ConsoleServices.of(services, authenticator=checks.authenticator, sessions=sessions)
+    app = Litestar(
+        route_handlers=CONSOLE_ROUTES,
+        middleware=[Guard(of_areas, checks.limits, checks.origins, stores.clock)],
+        exception_handlers={Exception: render_error},
+        before_send=[stamp_headers],
+        openapi_config=None,
+        logging_config=None,
+        debug=False,
+    )
+    app.asgi_handler = split_as_sent(app.asgi_handler)
+    return app
+
+
+def beside(api: ASGIApp, console: ASGIApp) -> ASGIApp:
+    """Both as one application: the console has all paths below ``/console``."""
+
+    async def handle(scope: Scope, receive: Receive, send: Send) -> None:
+        path = scope.get("path", "")
+        await (console if path == ROOT or path.startswith(f"{ROOT}/") else api)(scope, receive, send)
+
+    return handle
+
+
+def render_error(request: ApiRequest, exc: Exception) -> Response[bytes]:
+    """A failure as a page, or as a part of one: the sentence, the code, the id of the request."""
+    scope: Any = request.scope
+    visit: Visit | None = scope.get(VISIT)
+    refusal = refusal_of(exc)
+    status = ERRORS[refusal.code].status
+    if refusal is INTERNAL:
+        log.error("request_failed", request_id=request_id(scope), status=status, exc_info=exc)
+    is_part = visit is not None and visit.target is not None
+    if isinstance(exc, NotSignedInError) and not is_part:
+        return Response(b"", status_code=HTTPStatus.SEE_OTHER, headers={"Location": sign_in_for(scope)})
+    nonce = secrets.token_urlsafe(NONCE_BYTES) if visit is None else visit.nonce
+    view = RefusalView(
+        sentence=str(refusal), code=refusal.code, request_id=request_id(scope), sign_in=_sign_in_after(exc, scope)
+    )
+    body = str(refused(view)).encode() if is_part else plain_page(nonce, "Refused", refused(view))
+    return Response(body, status_code=status, media_type="text/html", headers=headers_of(nonce))
+
+
+def _sign_in_after(exc: Exception, scope: Any) -> str | None:
+    """The sign-in page, for a part that was asked for without a session."""
+    return sign_in_for(scope) if isinstance(exc, NotSignedInError) else None

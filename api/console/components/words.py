@@ -1,0 +1,72 @@
+"""Values as people read them: money, time left, bands as a shape with a word, and texts of outsiders.
+
+Unit    instants are microseconds since 1970 in UTC; money is integer cents, in a string of digits
+"""
+
+from collections.abc import Mapping
+from typing import Final
+
+import htpy as h
+
+from clearhold.features.core.instants import DAY_US, HOUR_US, MINUTE_US, written_instant
+from clearhold.features.core.vocabulary import Band
+
+SHAPES: Final[Mapping[Band, str]] = {Band.HOLD: "■", Band.REVIEW: "▲", Band.CLEAR: "●", Band.UNSCORED: "○"}
+NO_VALUE: Final = "\N{EN DASH}"
+_CENTS: Final = 100
+
+
+def money(cents: str | int, currency: str | None = "USD") -> str:
+    """``"3188539"`` as 31,885.39 USD."""
+    amount = int(cents)
+    whole, rest = divmod(abs(amount), _CENTS)
+    return f"{'-' if amount < 0 else ''}{whole:,}.{rest:02d} {currency or ''}".rstrip()
+
+
+def band_mark(band: Band | None, score: int | None) -> h.Element:
+    """The band by shape, word and points; colour is never alone."""
+    known = band or Band.UNSCORED
+    return h.span(f".band.{known.value}")[
+        h.span(aria_hidden="true")[SHAPES[known]],
+        h.span(".word")[known.value],
+        " ",
+        NO_VALUE if score is None else str(score),
+    ]
+
+
+def time_left(due_at: str | None, now: int) -> str:
+    """Time until a moment, as ``4h 12m``; ``late 2h 05m`` after it."""
+    if due_at is None:
+        return "no clock"
+    left = written_instant(due_at) - now
+    return span(left) if left >= 0 else f"late {span(-left)}"
+
+
+def span(us: int) -> str:
+    """A length of time with its two largest units."""
+    if us >= DAY_US:
+        return f"{us // DAY_US}d {us % DAY_US // HOUR_US}h"
+    if us >= HOUR_US:
+        return f"{us // HOUR_US}h {us % HOUR_US // MINUTE_US:02d}m"
+    return f"{us // MINUTE_US}m"
+
+
+def moment(at: str | None) -> h.Node:
+    """An instant of the record, to the minute; the whole of it in the title."""
+    if at is None:
+        return NO_VALUE
+    return h.time(datetime=at, title=at)[f"{at[:10]} {at[11:16]}"]
+
+
+def outsider(text: str | None, missing: str = "") -> h.Element:
+    """A text that outsiders wrote."""
+    return h.bdi[text or missing]
+
+
+def key(name: str) -> h.Element:
+    return h.kbd[name]
+
+
+def count(number: int, one: str, several: str | None = None) -> str:
+    """``1 alert``, ``27 alerts``."""
+    return f"{number:,} {one if number == 1 else several or f'{one}s'}"

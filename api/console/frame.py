@@ -1,0 +1,117 @@
+"""The frame of every page: head, navigation, footer; and the headers of every answer."""
+
+from collections.abc import Mapping
+from hashlib import sha256
+from pathlib import Path
+from typing import Final
+
+import htpy as h
+import msgspec
+
+from clearhold.api.console.visit import Visit
+from clearhold.api.html.page import document
+
+STATIC: Final = Path(__file__).parent / "static"
+STATIC_PATH: Final = "/console/static"
+MEDIA_TYPES: Final[Mapping[str, str]] = {".css": "text/css", ".js": "text/javascript"}
+TITLE_LETTERS: Final = 60
+_DIGEST_LETTERS: Final = 12
+
+SHEET: Final = "console.css"
+FILES: Final[Mapping[str, bytes]] = {
+    **{path.name: path.read_bytes() for path in sorted(STATIC.rglob("*.js"))},
+    SHEET: b"".join(path.read_bytes() for path in sorted((STATIC / "css").glob("*.css"))),
+}
+"""The files that pages refer to, by name: scripts, and one sheet, which is made of the sheets in ``static/css``."""
+
+_DIGEST: Final = sha256(b"".join(each for _, each in sorted(FILES.items()))).hexdigest()[:_DIGEST_LETTERS]
+
+
+def address_of(name: str) -> str:
+    """The address of a file, with a digest of all of them: a script finds the modules that it imports beside it."""
+    return f"{STATIC_PATH}/{_DIGEST}/{name}"
+
+
+HTMX: Final = "htmx-4.0.1.min.js"
+HTMX_CSP: Final = "hx-csp-4.0.1.min.js"
+SCRIPT: Final = "console.js"
+_HTMX_CONFIG: Final = msgspec.json.encode(
+    {"extensions": "hx-csp", "history": False, "transitions": False, "includeIndicatorCSS": False}
+).decode()
+_PLACES: Final = (
+    ("Today", "/console/today", "t"),
+    ("Queue", "/console/queue", "q"),
+    ("Approvals", "/console/approvals", "a"),
+)
+
+
+def policy_of(nonce: str) -> str:
+    """The Content-Security-Policy of an answer: own files alone, no inline script or style, HTML by htmx alone."""
+    return (
+        f"default-src 'none'; script-src 'self' 'nonce-{nonce}'; style-src 'self'; img-src 'self' data:; "
+        "connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'; "
+        "require-trusted-types-for 'script'; trusted-types htmx"
+    )
+
+
+def headers_of(nonce: str) -> dict[str, str]:
+    return {
+        "Content-Security-Policy": policy_of(nonce),
+        "Cache-Control": "no-store",
+        "Cross-Origin-Opener-Policy": "same-origin",
+        "Cross-Origin-Resource-Policy": "same-origin",
+        "Permissions-Policy": "camera=(), geolocation=(), microphone=(), payment=(), usb=()",
+        "Vary": "HX-Request, HX-Target, Cookie",
+    }
+
+
+def framed(visit: Visit, title: str, content: h.Node) -> bytes:
+    """The whole page, for a person who is signed in."""
+    return plain_page(visit.nonce, title, content, top=_header(visit) if visit.who is not None else None)
+
+
+def plain_page(nonce: str, title: str, content: h.Node, *, top: h.Node = None) -> bytes:
+    short = title if len(title) <= TITLE_LETTERS else f"{title[: TITLE_LETTERS - 1]}…"
+    head = (
+        h.title[f"{short} · Clearhold"],
+        h.meta(name="htmx-config", content=_HTMX_CONFIG),
+        h.link(rel="icon", href="data:,"),
+        h.link(rel="stylesheet", href=address_of(SHEET)),
+        h.script(src=address_of(HTMX), nonce=nonce, defer=True),
+        h.script(src=address_of(HTMX_CSP), nonce=nonce, defer=True),
+        h.script(src=address_of(SCRIPT), nonce=nonce, type="module"),
+    )
+    body = (
+        h.a(".skip", href="#main")["Skip to the content"],
+        top,
+        h.main("#main", tabindex="-1")[content],
+        h.div("#status", role="status", aria_live="polite"),
+    )
+    return document(head, body)
+
+
+def _header(visit: Visit) -> h.Element:
+    return h.header(".top")[
+        h.a(".brand", href="/console/today")["Clearhold"],
+        h.nav(aria_label="Main")[
+            h.ul[
+                (
+                    h.li[
+                        h.a(
+                            href=path,
+                            aria_current="page" if visit.path.startswith(path) else None,
+                            data_key=key,
+                        )[name]
+                    ]
+                    for name, path, key in _PLACES
+                )
+            ]
+        ],
+        h.form(class_="search", action="/console/search", method="get", role="search")[
+            h.input("#search", type="search", name="q", aria_label="Search", placeholder="Search id, name, amount")
+        ],
+        h.span("#live.light")["not live"],
+        h.span(".zone")["UTC"],
+        h.bdi(".name")[visit.signed_in.session.name],
+        visit.form_of("/console/sign-out", h.button(".plain", type="submit")["Sign out"]),
+    ]

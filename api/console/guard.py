@@ -1,0 +1,157 @@
+"""The checks of every request to the console, in their order; the first failure is the answer.
+
+host 403 ─▶ body size 413 ─▶ session: the sign-in page, or 401 for a part ─▶ rate limit 429 ─▶ a write:
+same origin, the session's token 403 ─▶ not by a read-only session 403 ─▶ the page
+
+The console reads its cookie alone and never a bearer token, and the API reads bearer tokens alone and never a cookie.
+So no page of another site can call either with a person's credentials.
+"""
+
+import secrets
+from hmac import compare_digest
+from typing import Any, Final
+from urllib.parse import parse_qsl, quote
+
+import msgspec
+from litestar.enums import ScopeType
+from litestar.middleware import ASGIMiddleware
+from litestar.types import ASGIApp, Receive, Scope, Send
+
+from clearhold.api.console.services import ConsoleServices
+from clearhold.api.console.visit import VISIT, SignedIn, Visit
+from clearhold.api.http.body import BodyBudget, read_body
+from clearhold.api.http.envelope import header_values
+from clearhold.api.http.gate import PRINCIPAL
+from clearhold.api.http.head import Origins
+from clearhold.api.http.limits import RateLimits
+from clearhold.api.http.operation import RateClass
+from clearhold.features.core.errors import ErrorCode, ForbiddenError, InvalidRequestError, UnauthorizedError
+from clearhold.store.clock import Clock
+
+COOKIE: Final = "__Host-clearhold"
+PUBLIC: Final = "console.public"
+"""The key in a route's ``opt`` that lets requests through without a session."""
+
+SIGN_IN: Final = "/console/sign-in"
+BODY_LIMIT: Final = 128 * 1024
+MOST_FIELDS: Final = 500
+NONCE_BYTES: Final = 16
+NOT_SIGNED_IN: Final = "The session has ended. Sign in again."
+CROSS_SITE: Final = "This form was not sent by a page of the console. Open the page again, and send it from there."
+STALE_FORM: Final = "This form belongs to another session. Open the page again, and send it from there."
+READ_ONLY: Final = "This session may read and not write. Sign in with the operator token or a person's token."
+TOO_MANY_FIELDS: Final = f"A form or query has at most {MOST_FIELDS} fields."
+
+_SAME_ORIGIN: Final = frozenset({b"same-origin"})
+_READS: Final = frozenset({"GET", "HEAD"})
+
+
+class NotSignedInError(UnauthorizedError):
+    """A page needs a session."""
+
+    def __init__(self) -> None:
+        super().__init__(NOT_SIGNED_IN, ErrorCode.TOKEN_MISSING)
+
+
+class Guard(ASGIMiddleware):
+    scopes = (ScopeType.HTTP,)
+
+    def __init__(self, services: ConsoleServices, limits: RateLimits, origins: Origins, clock: Clock) -> None:
+        self._services, self._limits, self._origins, self._clock = services, limits, origins, clock
+        self._bodies = BodyBudget()
+
+    async def handle(self, scope: Scope, receive: Receive, send: Send, next_app: ASGIApp) -> None:
+        self._origins.check_host(scope)
+        is_public = bool(scope["route_handler"].opt.get(PUBLIC))
+        reads = scope["method"] in _READS  # type: ignore[typeddict-item]  # this middleware is for HTTP alone
+        raw = b"" if reads else await read_body(scope, receive, limit=BODY_LIMIT, budget=self._bodies)
+        visit = self._visit(scope, raw)
+        scope[VISIT] = visit  # type: ignore[typeddict-unknown-key]
+        who = await self._signed_in(scope)
+        if who is None and not is_public:
+            raise NotSignedInError
+        if who is None:
+            self._limits.take_for_address(scope, RateClass.READ)
+        else:
+            self._limits.take(scope, msgspec.structs.replace(who.principal, id=who.session.id), RateClass.READ)
+            scope[PRINCIPAL] = who.principal  # type: ignore[typeddict-unknown-key]
+        if not reads:
+            _check_write(scope, visit, who)
+        scope[VISIT] = msgspec.structs.replace(visit, who=who)  # type: ignore[typeddict-unknown-key]
+        await next_app(scope, receive, send)
+
+    def _visit(self, scope: Any, raw: bytes) -> Visit:
+        target = header_values(scope, b"hx-target")
+        is_part = header_values(scope, b"hx-request") == [b"true"]
+        return Visit(
+            services=self._services,
+            who=None,
+            params=scope["path_params"],
+            query=_fields_of(scope["query_string"]),
+            form=_fields_of(raw),
+            path=scope["path"],
+            nonce=secrets.token_urlsafe(NONCE_BYTES),
+            target=(target[0].decode("ascii", "replace") if target else "") if is_part else None,
+            address=scope["client"][0] if scope["client"] else "",
+            now=self._clock.now(),
+        )
+
+    async def _signed_in(self, scope: Any) -> SignedIn | None:
+        """The session of the request's cookie, while it and its credential are valid."""
+        secret = cookie_of(scope)
+        session = None if secret is None else await self._services.sessions.of_secret(secret)
+        if session is None:
+            return None
+        proven = self._services.authenticator.of_credential(session.tenant_id, session.signed_in_by, session.credential)
+        if proven is None:
+            await self._services.sessions.end(session)
+            return None
+        return SignedIn(session, msgspec.structs.replace(proven, operator=session.name))
+
+
+def cookie_of(scope: Any) -> str | None:
+    """The session's secret; None without exactly one cookie of that name."""
+    pairs = [
+        pair.strip().partition("=")
+        for header in header_values(scope, b"cookie")
+        for pair in header.decode("latin-1").split(";")
+    ]
+    secrets_sent = [value for name, _, value in pairs if name == COOKIE]
+    return (secrets_sent[0] or None) if len(secrets_sent) == 1 else None
+
+
+def _check_write(scope: Any, visit: Visit, who: SignedIn | None) -> None:
+    """A form of another site, of another session, or of a session that may only read, writes nothing.
+
+    Browsers say where a form comes from in Sec-Fetch-Site. Its Origin is ``null``, since pages send no referrer; it
+    counts for a browser that says no site.
+    """
+    sites = set(header_values(scope, b"sec-fetch-site"))
+    hosts = header_values(scope, b"host")
+    origins = [each.partition(b"://")[2] for each in header_values(scope, b"origin")]
+    if sites - _SAME_ORIGIN or (not sites and origins != hosts):
+        raise ForbiddenError(CROSS_SITE, ErrorCode.ORIGIN_REFUSED)
+    if who is None:
+        return
+    if not compare_digest(visit.form.get("csrf", "").encode(), who.session.csrf.encode()):
+        raise ForbiddenError(STALE_FORM, ErrorCode.ORIGIN_REFUSED)
+    if who.is_read_only and not scope["route_handler"].opt.get(PUBLIC):
+        raise ForbiddenError(READ_ONLY, ErrorCode.OPERATOR_TOKEN_REQUIRED)
+
+
+def _fields_of(raw: bytes) -> dict[str, str]:
+    """The fields of a query or form; of a repeated name, the values with commas between them."""
+    fields: dict[str, str] = {}
+    try:
+        pairs = parse_qsl(raw.decode("utf-8", "replace"), keep_blank_values=True, max_num_fields=MOST_FIELDS)
+    except ValueError:
+        raise InvalidRequestError(TOO_MANY_FIELDS) from None
+    for name, value in pairs:
+        fields[name] = f"{fields[name]},{value}" if name in fields else value
+    return fields
+
+
+def sign_in_for(scope: Any) -> str:
+    """The sign-in page, which leads back to the page of this request."""
+    here = scope["path"] + (f"?{scope['query_string'].decode('ascii', 'replace')}" if scope["query_string"] else "")
+    return f"{SIGN_IN}?next={quote(here, safe='')}"

@@ -1,0 +1,71 @@
+"""The routes of the console, one line each, and how an answer of a page becomes a response."""
+
+from http import HTTPStatus
+from typing import Final
+
+import htpy as h
+from litestar import Response, get, post
+from litestar.handlers import HTTPRouteHandler
+
+from clearhold.api.console.frame import FILES, MEDIA_TYPES, STATIC_PATH, address_of, framed, headers_of
+from clearhold.api.console.guard import PUBLIC, SIGN_IN
+from clearhold.api.console.pages import queue, sign_in, workspace
+from clearhold.api.console.visit import Answer, Handle, RedirectAnswer, Visit, visit_of
+from clearhold.api.http.envelope import ApiRequest
+from clearhold.api.http.head import IMMUTABLE, published
+from clearhold.features.core.errors import ErrorCode, NotFoundError
+
+_REDIRECT: Final = "HX-Redirect"
+
+
+def _page(path: str, handle: Handle, *, public: bool = False) -> HTTPRouteHandler:
+    @get(path, opt={PUBLIC: public})
+    async def handler(request: ApiRequest) -> Response[bytes]:
+        visit = visit_of(request.scope)
+        return _response(visit, await handle(visit))
+
+    return handler
+
+
+def _write(path: str, handle: Handle, *, public: bool = False) -> HTTPRouteHandler:
+    @post(path, opt={PUBLIC: public}, status_code=HTTPStatus.OK)
+    async def handler(request: ApiRequest) -> Response[bytes]:
+        visit = visit_of(request.scope)
+        return _response(visit, await handle(visit))
+
+    return handler
+
+
+def _response(visit: Visit, answer: Answer) -> Response[bytes]:
+    headers = headers_of(visit.nonce) | dict(answer.headers)
+    if isinstance(answer, RedirectAnswer):
+        if visit.target is not None:
+            return Response(b"", status_code=HTTPStatus.OK, headers=headers | {_REDIRECT: answer.to})
+        return Response(b"", status_code=HTTPStatus.SEE_OTHER, headers=headers | {"Location": answer.to})
+    is_part = visit.target is not None
+    body = str(h.fragment[answer.content]).encode() if is_part else framed(visit, answer.title, answer.content)
+    return Response(body, status_code=answer.status, media_type="text/html", headers=headers)
+
+
+@get(f"{STATIC_PATH}/{{digest:str}}/{{name:str}}", opt={PUBLIC: True})
+async def get_file(request: ApiRequest, digest: str, name: str) -> Response[bytes | None]:
+    if name not in FILES or address_of(name) != f"{STATIC_PATH}/{digest}/{name}":
+        raise NotFoundError("There is no such file.", ErrorCode.PATH_NOT_FOUND)
+    suffix = f".{name.rpartition('.')[2]}"
+    return published(request, FILES[name], media_type=MEDIA_TYPES[suffix], cache=IMMUTABLE)
+
+
+async def to_home(visit: Visit) -> Answer:  # noqa: ARG001 - as every handler
+    return RedirectAnswer(sign_in.HOME)
+
+
+CONSOLE_ROUTES: Final = (
+    get_file,
+    _page("/console", to_home),
+    _page(SIGN_IN, sign_in.show, public=True),
+    _write(SIGN_IN, sign_in.sign_in, public=True),
+    _write("/console/sign-out", sign_in.sign_out, public=True),
+    _page("/console/queue", queue.show),
+    _page("/console/stacks/{stack_id:str}", workspace.show),
+    _write("/console/stacks/{stack_id:str}/decide", workspace.decide),
+)

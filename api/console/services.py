@@ -1,0 +1,39 @@
+"""The services of the areas that pages read and write through: the same objects that answer the REST routes."""
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from clearhold.api.actions.service import ActionService
+from clearhold.api.alerts.routes import AlertService
+from clearhold.api.counts.routes import CountService
+from clearhold.api.explain.service import ExplainService
+from clearhold.api.http.auth import Authenticator
+from clearhold.api.labels.routes import LabelService
+from clearhold.api.overview.routes import OverviewService
+from clearhold.api.program_service import ProgramService
+from clearhold.api.record.service import RecordService
+from clearhold.api.stacks.routes import StackService
+from clearhold.api.transfers.service import TransferService
+from clearhold.store.sessions import Sessions
+
+
+class ConsoleServices(NamedTuple):
+    """Each is under the name of its area."""
+
+    authenticator: Authenticator
+    sessions: Sessions
+    actions: ActionService
+    alerts: AlertService
+    counts: CountService
+    explanations: ExplainService
+    labels: LabelService
+    overview: OverviewService
+    programs: ProgramService
+    record: RecordService
+    stacks: StackService
+    transfers: TransferService
+
+    @classmethod
+    def of(cls, services: Mapping[str, Any], *, authenticator: Authenticator, sessions: Sessions) -> "ConsoleServices":
+        of_areas = {name: services[name] for name in cls._fields if name in services}
+        return cls(authenticator=authenticator, sessions=sessions, **of_areas)

@@ -1,0 +1,1 @@
+// The console's own script: keys. It makes no HTML from strings.

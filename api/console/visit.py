@@ -1,0 +1,98 @@
+"""A request of the console as its pages get it, and the answers that they give."""
+
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any, Final, NamedTuple
+
+import htpy as h
+import msgspec
+
+from clearhold.api.console.services import ConsoleServices
+from clearhold.features.core.canonical import derived_id
+from clearhold.features.core.principal import Principal
+from clearhold.store.ids import new_id
+from clearhold.store.sessions import Session
+
+VISIT: Final = "clearhold.visit"
+NO_HEADERS: Final[Mapping[str, str]] = {}
+ATTEMPT: Final = "attempt"
+"""The field of a form that makes a repeated submission the same write."""
+
+
+class SignedIn(NamedTuple):
+    """The session of a visit, and its proven caller."""
+
+    session: Session
+    principal: Principal
+
+    @property
+    def is_read_only(self) -> bool:
+        return self.principal.mode is not None
+
+
+class Visit(msgspec.Struct, frozen=True, kw_only=True):
+    """``nonce`` marks the elements that htmx may act on; ``target`` is the part of the page that the answer replaces,
+    None for a whole page; ``now`` is the instant of arrival.
+    """
+
+    services: ConsoleServices
+    who: SignedIn | None
+    params: Mapping[str, str]
+    query: Mapping[str, str]
+    form: Mapping[str, str]
+    path: str
+    nonce: str
+    target: str | None
+    address: str
+    now: int
+
+    @property
+    def signed_in(self) -> SignedIn:
+        assert self.who is not None, "the guard lets only public routes through without a session"
+        return self.who
+
+    @property
+    def principal(self) -> Principal:
+        return self.signed_in.principal
+
+    def hx(self, **attributes: str) -> dict[str, str]:
+        """Htmx attributes of an element: ``get``, ``target`` and so on."""
+        return {f"hx-{name}": value for name, value in attributes.items()} | {"hx-nonce": self.nonce}
+
+    def form_of(self, action: str, *content: h.Node, **attributes: str) -> h.Element:
+        """A form that writes; it carries the session's token, and an id that makes a repeat the same write."""
+        return h.form(attributes, method="post", action=action)[
+            h.input(type="hidden", name="csrf", value=self.signed_in.session.csrf),
+            h.input(type="hidden", name=ATTEMPT, value=new_id()),
+            content,
+        ]
+
+    def effect_id(self) -> str | None:
+        """The id of this submission's effect, the same for its repeats."""
+        attempt = self.form.get(ATTEMPT)
+        session = self.signed_in.session
+        return attempt and derived_id("console", session.tenant_id, session.name, self.path, attempt)
+
+
+class HtmlAnswer(NamedTuple):
+    """The content between header and footer of a page; of a request for a part, the part."""
+
+    title: str
+    content: h.Node
+    status: int = 200
+    headers: Mapping[str, str] = NO_HEADERS
+
+
+class RedirectAnswer(NamedTuple):
+    """The browser goes on to a path of the console."""
+
+    to: str
+    headers: Mapping[str, str] = NO_HEADERS
+
+
+Answer = HtmlAnswer | RedirectAnswer
+Handle = Callable[[Visit], Awaitable[Answer]]
+
+
+def visit_of(scope: Any) -> Visit:
+    visit: Visit = scope[VISIT]
+    return visit
