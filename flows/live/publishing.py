@@ -1,6 +1,6 @@
 """Writes the events of committed rows into Redis, behind the commits: a separate thread, with a separate connection.
 
-commit ─▶ queue of commits ─▶ events ─▶ a script a few hundred events ─▶ streams, newest scores, cursor of the shard
+commit ─▶ queue of commits ─▶ events ─▶ a script for every 128 ─▶ streams, newest scores, cursor of the shard
              └ overflow, start, a failure of Redis, a pause: the tables are read, after the cursor
 
 A commit costs the committer an append to the queue. Nothing waits for this thread: a queue that is full is dropped, and
@@ -15,7 +15,6 @@ Errors    none: they are logged and counted, and tried again
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, closing
-from itertools import groupby
 from operator import attrgetter
 from pathlib import Path
 from threading import Condition, Thread
@@ -53,6 +52,7 @@ DELAY_SECONDS_BOUNDS: Final = (0.001, 0.0025, 0.005, 0.01, 0.015, 0.02, 0.03, 0.
 _LOOK_EVERY_S: Final = 1.0
 _END_OLD_EVERY_S: Final = 60.0
 _RETRY_S: Final = 0.5
+_ENTRY: Final = attrgetter("shard", "offset")
 
 log = structlog.get_logger()
 
@@ -230,22 +230,18 @@ class LivePublishing:
     def _publish(self, rows: RowTables) -> None:
         events = live_events(columns_by_type(rows, LIVE_COLUMNS), self._is_simulated)
         new = [each for each in events if each.offset > self._cursors.get(each.shard, 0)]
-        for part in _parts(new):
-            cursors = {each.shard: each.offset for each in part}
+        for part, cursors in _parts(new):
             self.counts.published += self._streams.write(part, cursors, self._clock.now())
             self._cursors |= cursors
 
 
-def _parts(events: Sequence[LiveEvent]) -> Iterator[list[LiveEvent]]:
-    """The events in order, some hundred at a time; those of a log entry stay together."""
-    part: list[LiveEvent] = []
-    for _, entry in groupby(events, attrgetter("shard", "offset")):
-        part += entry
-        if len(part) >= EVENTS_A_WRITE:
-            yield part
-            part = []
-    if part:
-        yield part
+def _parts(events: Sequence[LiveEvent]) -> Iterator[tuple[Sequence[LiveEvent], dict[int, int]]]:
+    """The events in order, some hundred at a time, and by shard the last entry that is whole with them."""
+    for start in range(0, len(events), EVENTS_A_WRITE):
+        end = start + EVENTS_A_WRITE
+        cut = {_ENTRY(each) for each in events[end : end + 1]}
+        part = events[start:end]
+        yield part, {each.shard: each.offset for each in part if _ENTRY(each) not in cut}
 
 
 def opened_live(

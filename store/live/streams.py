@@ -9,7 +9,7 @@ For the service alone: ``out:cursor`` has the offset up to which each shard is w
 each stream's last write, and ``out:latest`` that of each hash.
 
 Repeats   Entries and cursor are written in one script, which Redis executes as a whole. Ids only grow, so that Redis
-          refuses an entry that is there
+          refuses an entry that is there. The cursor is behind the last log entry of which all events are written
 Bounds    each stream by its number of entries and by their age; the hashes by age, and together by number
 Unit      instants in microseconds; scores of the service's own sets in milliseconds
 Errors    ``RedisError`` of the client; then nothing of that write is there, or all of it
@@ -122,7 +122,7 @@ class LiveStreams:
         return {int(shard): int(offset) for shard, offset in stored.items()}
 
     def write(self, events: Sequence[LiveEvent], cursors: Mapping[int, int], now: int) -> int:
-        """Write events, in order, and the cursors of their shards; returns the number that was not there before."""
+        """Write some hundred events at most, in order, and cursors of shards; returns the number of new entries."""
         entries: dict[str, list[str | bytes]] = {}
         newest: dict[str, LiveActorScore] = {}
         for event in events:

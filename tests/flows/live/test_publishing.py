@@ -2,8 +2,10 @@
 
 from collections.abc import Iterator
 from contextlib import closing
+from itertools import count
 from pathlib import Path
 from threading import Event
+from typing import Any
 
 import msgspec
 import pytest
@@ -11,7 +13,7 @@ import pytest
 from clearhold.features.core.instants import HOUR_US
 from clearhold.flows.live.publishing import QUEUED_COMMITS
 from clearhold.store.duck.database import open_database
-from clearhold.store.live.streams import CURSOR, LiveBounds, channel_of, latest_key, stream_key
+from clearhold.store.live.streams import CURSOR, LiveBounds, LiveStreams, channel_of, latest_key, stream_key
 from tests.support.duck_rows import PROGRAM, a_score, a_transfer
 from tests.support.live_room import SIMULATED, LiveRoom
 from tests.support.redis_process import redis_of_its_own
@@ -99,6 +101,48 @@ def test_given_commits_without_the_thread_when_it_starts_then_they_are_read_from
 
     assert room.offsets() == committed
     assert int(room.client.hget(CURSOR, "3") or 0) == committed[-1]
+
+
+@pytest.mark.parametrize("source", ["queue", "tables"])
+def test_given_one_entry_that_changes_the_scores_of_thousands_of_actors_then_all_of_them_are_written(
+    room: LiveRoom, source: str
+) -> None:
+    if source == "queue":
+        room.start()
+    entry = room.next_offset()
+    actors = [f"ent_{number:05}" for number in range(9_000)]
+    room.commit(*(a_score(id=f"scr_{each}", subject_id=each, offset=entry) for each in actors))
+    after = room.transfers(2)
+    if source == "tables":
+        room.start()
+    room.settle()
+
+    assert room.offsets() == [entry] * len(actors) + after
+    assert all(room.client.exists(latest_key("entity", PROGRAM, each)) for each in (actors[0], actors[-1]))
+    assert room.live.counts.failures == 0
+
+
+def test_given_a_failure_within_a_large_entry_then_it_is_written_again_without_a_repeat_or_a_hole(
+    room: LiveRoom, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before, entry = room.transfers(2), room.next_offset()
+    room.commit(*(a_score(id=f"scr_{number:05}", subject_id=f"ent_{number}", offset=entry) for number in range(1_000)))
+    write, writes = LiveStreams.write, count()
+
+    def fails_once(streams: LiveStreams, *written: Any) -> int:
+        if next(writes) == 4:
+            raise ConnectionError("Redis is gone.")
+        return write(streams, *written)
+
+    monkeypatch.setattr(LiveStreams, "write", fails_once)
+    room.start()
+    eventually(lambda: room.live.counts.failures == 1)
+    assert int(room.client.hget(CURSOR, "3") or 0) == before[-1]
+    after = room.transfers(2)
+    room.settle()
+
+    assert room.offsets() == [*before, *[entry] * 1_000, *after]
+    assert int(room.client.hget(CURSOR, "3") or 0) == after[-1]
 
 
 def test_given_an_emptied_redis_then_a_start_writes_again_what_is_within_the_bounds(room: LiveRoom) -> None:
