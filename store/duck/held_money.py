@@ -63,12 +63,13 @@ class HeldMoney(CommittedRows):
         self._read_upto = upto
         missing = wanted - self._amounts.keys()
         if missing:
-            self._amounts |= dict.fromkeys(missing, (-1, None))
             self._take(-1, upto, missing)
 
     def _take(self, after: int, upto: int, transfers: set[_Transfer]) -> None:
         ids = sorted({transfer[2] for transfer in transfers})
-        for *names, offset, cents in self._read(_AMOUNTS, [after, upto, listed(ids)]):
+        rows = self._read(_AMOUNTS, [after, upto, listed(ids)])
+        self._amounts |= dict.fromkeys(transfers - self._amounts.keys(), (-1, None))
+        for *names, offset, cents in rows:
             transfer = (names[0], names[1], names[2])
             if transfer in transfers and offset >= self._amounts[transfer][0]:
                 self._amounts[transfer] = (offset, cents)

@@ -291,8 +291,9 @@ class WaitingAlertIndex(CommittedRows):
         """Take in the rows since the last read; returns the newest rowid."""
         if self._read_upto is None:
             newest = self._value(_NEWEST_ROW, [])
-            self._read_upto = -1 if newest is None else newest
-            rows = [(self._read_upto, *values) for values in self._read(_FIRST, {"upto": self._read_upto})]
+            upto = -1 if newest is None else newest
+            rows = [(upto, *values) for values in self._read(_FIRST, {"upto": upto})]
+            self._read_upto = upto
         else:
             rows = self._read(_SINCE, [self._read_upto])
         for at, *values in rows:

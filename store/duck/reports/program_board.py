@@ -76,12 +76,13 @@ class ProgramBoard(CommittedRows):
                     self._take(*row)
                 return
             newest = self._value(_NEWEST_ROW, [])
-            self._read_upto = -1 if newest is None else newest
-            bounds = {"upto": self._read_upto}
+            upto = -1 if newest is None else newest
             since = now - now % DAY_US - KEPT_DAYS * DAY_US
-            for program_id, day, point in self._read(_DAYS, bounds | {"since": since}):
+            days, first = self._read(_DAYS, {"upto": upto, "since": since}), self._read(_FIRST, {"upto": upto})
+            self._read_upto = upto
+            for program_id, day, point in days:
                 self._points.setdefault(program_id, {})[day] = _Point(point["at"], point["offset"], point["score"])
-            for row in self._read(_FIRST, bounds):
+            for row in first:
                 self._take(*row)
 
     def _take(

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from msgspec.structs import asdict
+from msgspec.structs import asdict, replace
 
 from clearhold.features.core.principal import Principal
 from clearhold.features.core.rows.alerts import RANK_INSTANT_BITS, AlertRow
@@ -252,3 +252,22 @@ def test_given_more_amounts_than_are_kept_then_held_money_is_the_same(
     assert [stack.held_cents for stack in every(stacks, wanted, 2)] == [2, 1, 0]
     commit(database, [a_transfer(id="trf_0", amount_cents=9, offset=9)])
     assert [stack.held_cents for stack in every(stacks, wanted, 9)] == [9, 2, 1]
+
+
+def test_given_a_read_of_amounts_that_fails_when_read_again_then_no_held_money_is_missing(
+    database: duckdb.DuckDBPyConnection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    alert = an_alert(id="alt_1", stack_id="stk_1", transfer_id="trf_1", status="held")
+    alert = replace(alert, stack_kind="entity", stack_key="ent_1")
+    commit(database, [alert, a_transfer(id="trf_1", program_id=alert.program_id, currency="USD", amount_cents=700)])
+    stacks = stacks_of(database)
+
+    def fails(*_: Any) -> Any:
+        raise duckdb.OutOfMemoryException("There is no memory left.")
+
+    with monkeypatch.context() as broken:
+        broken.setattr(held_money.HeldMoney, "_read", fails)
+        with pytest.raises(duckdb.OutOfMemoryException):
+            stacks.page_of(OPERATOR, StackFilter(), None, 10)
+
+    assert [stack.held_cents for stack in stacks.page_of(OPERATOR, StackFilter(), None, 10)] == [700]

@@ -305,3 +305,20 @@ def test_given_keys_when_the_summaries_are_read_then_they_are_in_that_order(
 
     assert [(row.id, row.evidence) for row in (first, second)] == [("a", '{"finding":"Four."}'), ("b", "{}")]
     assert SubjectNames(database).of(OPERATOR, {("entity", PROGRAM, "ent_9")}) == {}
+
+
+def test_given_a_first_read_that_fails_when_read_again_then_no_alert_is_missing(
+    database: duckdb.DuckDBPyConnection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    commit(database, an_alert(id="alt_1"))
+    index = Lists(database)
+
+    def fails(*_: Any) -> Any:
+        raise duckdb.OutOfMemoryException("There is no memory left.")
+
+    with monkeypatch.context() as broken:
+        broken.setattr(index.waiting, "_read", fails)
+        with pytest.raises(duckdb.OutOfMemoryException):
+            index.waiting.warm()
+
+    assert index.every(AlertFilter(statuses=WAITS), 10) == ["alt_1"]

@@ -3,6 +3,7 @@
 from typing import Any, Final
 
 import duckdb
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -55,3 +56,23 @@ def test_given_snapshots_in_any_order_when_read_then_the_newest_of_each_program_
         assert (standing is None) == (not own)
         if standing is not None:
             assert (standing.at, standing.score) == (own[-1]["as_of_at"], own[-1]["program_score"])
+
+
+def test_given_a_first_read_that_fails_when_read_again_then_no_score_is_missing(
+    database: duckdb.DuckDBPyConnection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    BatchWriter(database).commit(row_tables({KriSnapshotRow: [a_snapshot(AT, program_score=61)]}), {}, AT)
+    board = ProgramBoard(database)
+
+    def fails(*_: Any) -> Any:
+        raise duckdb.OutOfMemoryException("There is no memory left.")
+
+    with monkeypatch.context() as broken:
+        broken.setattr(board, "_read", fails)
+        with pytest.raises(duckdb.OutOfMemoryException):
+            board.catch_up(now=AT)
+    board.catch_up(now=AT)
+
+    standing, scores = board.read(a_snapshot(AT).program_id, upto_day=TODAY, days=DAYS)
+    assert standing is not None
+    assert (standing.score, scores[-1]) == (61, 61)
