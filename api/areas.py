@@ -60,6 +60,7 @@ from clearhold.api.signing_keys.routes import AREA as SIGNING_KEYS
 from clearhold.api.stacks.routes import AREA as STACKS
 from clearhold.api.subjects.routes import AREA as SUBJECTS
 from clearhold.api.system.routes import AREA as SYSTEM
+from clearhold.api.timeline.routes import AREA as TIMELINE
 from clearhold.api.transfers.routes import AREA as TRANSFERS
 from clearhold.api.webhooks.routes import AREA as WEBHOOKS
 from clearhold.store.idempotency import IdempotencyClaims
@@ -103,6 +104,7 @@ AREAS: Final[tuple[Area, ...]] = (
     STACKS,
     SUBJECTS,
     SYSTEM,
+    TIMELINE,
     TRANSFERS,
     WEBHOOKS,
 )

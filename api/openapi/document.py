@@ -53,6 +53,7 @@ TAGS: Final[Mapping[str, str]] = {
     "live": "Each commit, as it happens.",
     "entities": "The persons and businesses of a program.",
     "accounts": "The bank accounts of programs.",
+    "timeline": "What happened to one thing, in time.",
     "counterparties": "The other sides of a program's transfers.",
     "agents": "On-chain agents, imported from a public scan index.",
     "alerts": "Findings that wait for a decision, and their decisions.",

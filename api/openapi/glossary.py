@@ -150,6 +150,8 @@ PARAMETERS: Final[Mapping[str, str]] = {
     "actionId": "The action's id.",
     "actorId": "The bank's id of the actor.",
     "actorType": "What the actor is: entity, counterparty, agent or account.",
+    "subjectType": "What it is: transfer, alert, entity, counterparty, account or agent.",
+    "subjectId": "Its id: the bank's, or of an alert ours.",
     "tokenId": "The token's id.",
     "tenantId": "The tenant's id.",
     "alertId": "The alert's id.",

@@ -44,7 +44,7 @@ checks.positive_data_acceptance.expected-statuses = ["2xx", 400, 401, 403, 404, 
 
 # Whether several programs have a counterparty of one id, so that one has to be named, is in the data.
 [[operations]]
-include-operation-id = ["getCounterparty", "exportCounterparty", "explainCounterparty", "getAccount"]
+include-operation-id = ["getCounterparty", "exportCounterparty", "explainCounterparty", "getAccount", "getTimeline"]
 checks.positive_data_acceptance.expected-statuses = ["2xx", 400, 401, 403, 404, 409, 429, "5xx"]
 
 # Whether an alert waits for a person, whom a key has to name, is in the alert, not in the request.

@@ -11,6 +11,7 @@ import msgspec
 from tests.support import operation_bodies as bodies
 from tests.support.action_operations import ACTION_OPERATIONS
 from tests.support.callers import Headers, Ids, World
+from tests.support.lookup_operations import LOOKUP_OPERATIONS
 from tests.support.operation import Access as Access
 from tests.support.operation import Operation as Operation
 from tests.support.operation import Place as Place
@@ -207,18 +208,10 @@ OPERATIONS: Final = (
     Operation(method="GET", path="/api/programs/{}", access=Access.BEARER, fills=("program",)),
     *_listed("/api/transfers", "alerts:read"),
     *_listed("/api/transfers/export", "alerts:read"),
-    Operation(method="GET", path="/api/transfers/{}", access=Access.BEARER, scope="alerts:read", fills=("transfer",)),
-    Operation(
-        method="GET",
-        path="/api/transfers/{}",
-        access=Access.BEARER,
-        scope="alerts:read",
-        fills=("transfer",),
-        query=(("programId", "program"),),
-        names="a program",
-    ),
+    *_party("transfers", "transfer"),
     *_listed("/api/accounts", "alerts:read"),
     *_party("accounts", "known account"),
+    *LOOKUP_OPERATIONS,
     *_party("entities", "entity"),
     *_party("counterparties", "counterparty"),
     *_listed("/api/alerts", "alerts:read"),

@@ -1,0 +1,182 @@
+"""Reads everything that happened to one thing of a program in time order: transfers and returns, changes of band,
+alerts, decisions, actions and labels.
+
+How     The thing's transfers and alerts are found first, the newest version of each; the rest hangs on them. Every row
+        has a key, unique in its program, which orders rows of one instant
+Cost    one pass over the versions of the thing's transfers, whatever the page
+Errors  none; the caller has found the thing within the principal's reach
+"""
+
+from collections.abc import Sequence
+from enum import StrEnum
+from typing import Final, NamedTuple
+
+import msgspec
+
+from clearhold.features.core.principal import Principal
+from clearhold.features.core.vocabulary import ActorType, SubjectType
+from clearhold.store.duck.committed_rows import CommittedRows
+from clearhold.store.duck.reports.alerts import ReportActors
+from clearhold.store.tables import TEXTS, listed
+
+# ruff: noqa: S608 - statements are built from constants; every value is a parameter
+
+
+class TimelineKind(StrEnum):
+    """What a row is about; a return is of the kind money."""
+
+    MONEY = "money"
+    SCORE = "score"
+    ALERT = "alert"
+    DECISION = "decision"
+    ACTION = "action"
+    LABEL = "label"
+
+
+class TimelineSubject(StrEnum):
+    TRANSFER = "transfer"
+    ALERT = "alert"
+    ENTITY = "entity"
+    COUNTERPARTY = "counterparty"
+    ACCOUNT = "account"
+    AGENT = "agent"
+
+
+class TimelineFilter(msgspec.Struct, frozen=True, kw_only=True):
+    """The thing, in its program, and the kinds of rows; None is any."""
+
+    program_id: str
+    subject: TimelineSubject
+    subject_id: str
+    kinds: tuple[TimelineKind, ...] | None = None
+
+
+class TimelineRow(NamedTuple):
+    """``id`` is the row's key; ``words`` are the parts of its sentence by kind, None where one is unknown."""
+
+    at: int
+    id: str
+    program_id: str
+    kind: TimelineKind
+    transfer_id: str | None
+    alert_id: str | None
+    disposition_id: str | None
+    action_id: str | None
+    amount_cents: int | None
+    currency: str | None
+    words: tuple[str | None, ...]
+
+
+_OF_PROGRAM: Final = "tenant_id = $tenant AND program_id = $program"
+_GIVEN: Final = TEXTS.replace("?", "{}")
+_ALERTED: Final = f"""
+    SELECT number FROM transfers WHERE {_OF_PROGRAM} AND id IN (
+        SELECT transfer_id FROM alerts WHERE {_OF_PROGRAM} AND id = $subject)
+    UNION ALL SELECT transfer_number FROM alert_transfers WHERE {_OF_PROGRAM} AND alert_id = $subject"""
+_MINE: Final = {
+    TimelineSubject.TRANSFER: "id = $subject",
+    TimelineSubject.ALERT: f"number IN ({_ALERTED})",
+    TimelineSubject.COUNTERPARTY: "counterparty_id = $subject",
+    TimelineSubject.ACCOUNT: "account_id = $subject",
+}
+_OF_ACTOR: Final = f"(entity_id = $subject OR (entity_id IS NULL AND account_id IN {_GIVEN.format('$accounts')}))"
+_ACCUSED: Final = f"""
+    (subject_type IN {_GIVEN.format("$types")} AND subject_id = $subject)
+    OR (subject_type = '{SubjectType.ACCOUNT}' AND subject_id IN {_GIVEN.format("$accounts")})
+    OR (subject_type = '{SubjectType.TRANSFER}' AND subject_id IN (SELECT id FROM mine))
+    OR id IN (SELECT alert_id FROM alert_transfers WHERE {_OF_PROGRAM} AND transfer_number IN (SELECT number FROM mine))
+"""
+_TARGETS: Final = f"""
+    (target_type IN {_GIVEN.format("$types")} AND target_id = $subject)
+    OR (target_type = '{SubjectType.ACCOUNT}' AND target_id IN {_GIVEN.format("$accounts")})
+    OR (target_type = '{SubjectType.TRANSFER}' AND target_id IN (SELECT id FROM mine))"""
+_NEWEST: Final = 'row_number() OVER (PARTITION BY id ORDER BY "offset" DESC) = 1'
+_LINES: Final = f"""
+    WITH mine AS MATERIALIZED (
+        SELECT id, number, direction, rail, type, status, amount_cents, currency, bank_created_at, returned_at,
+            return_code
+        FROM transfers WHERE {_OF_PROGRAM} AND {{mine}} QUALIFY {_NEWEST}
+    ), alerted AS MATERIALIZED (
+        SELECT id, transfer_id, opened_at, severity, summary, subject_type, subject_id FROM alerts
+        WHERE {_OF_PROGRAM} AND ({{accused}}) QUALIFY {_NEWEST}
+    ), scorings AS (
+        SELECT id, "offset", scored_at, score, score_band, lag(score_band) OVER (
+            PARTITION BY id ORDER BY "offset") AS former_band
+        FROM transfers WHERE {_OF_PROGRAM} AND scored_at IS NOT NULL AND $of_transfers AND id IN (SELECT id FROM mine)
+    ), lines AS (
+        SELECT epoch_us(bank_created_at) AS instant, 'money:' || id AS id, 'money' AS kind, id AS transfer_id,
+            NULL AS alert_id, NULL AS disposition_id, NULL AS action_id, amount_cents, currency,
+            [direction, rail, type, status] AS words
+        FROM mine
+        UNION ALL SELECT epoch_us(returned_at), 'return:' || id, 'money', id, NULL, NULL, NULL, amount_cents, currency,
+            [return_code] FROM mine WHERE returned_at IS NOT NULL
+        UNION ALL SELECT epoch_us(scored_at), 'scored:' || "offset" || ':' || id, 'score', id, NULL, NULL, NULL, NULL,
+            NULL, ['{SubjectType.TRANSFER}', id, former_band, score_band, score::VARCHAR]
+        FROM scorings WHERE score_band IS DISTINCT FROM former_band
+        UNION ALL SELECT epoch_us(scored_at), 'score:' || id, 'score', NULL, NULL, NULL, NULL, NULL, NULL,
+            [subject_type, subject_id, former_band, band, score::VARCHAR]
+        FROM scores WHERE {_OF_PROGRAM} AND band <> former_band AND {{scored}}
+        UNION ALL SELECT epoch_us(opened_at), 'alert:' || id, 'alert', transfer_id, id, NULL, NULL, NULL, NULL,
+            [severity, summary] FROM alerted
+        UNION ALL SELECT epoch_us(created_at), 'decision:' || id, 'decision', NULL, alert_id, id, action_id, NULL, NULL,
+            [decision, decided_by] FROM (
+                SELECT * FROM dispositions WHERE {_OF_PROGRAM} AND alert_id IN (SELECT id FROM alerted)
+                QUALIFY {_NEWEST})
+        UNION ALL SELECT epoch_us(min(updated_at)), 'action:' || id || ':' || status, 'action', NULL,
+            arg_max(alert_id, "offset"), NULL, id, NULL, NULL, [arg_max(type, "offset"), status,
+            arg_max(target_type, "offset"), arg_max(target_id, "offset"), arg_max(requested_by, "offset"),
+            arg_max(approved_by, "offset"), arg_max(ended_by, "offset")]
+        FROM actions WHERE {_OF_PROGRAM} AND (alert_id IN (SELECT id FROM alerted) {{targets}}) GROUP BY id, status
+        UNION ALL SELECT epoch_us(created_at), 'label:' || id, 'label', transfer_id, NULL, NULL, NULL, NULL, NULL,
+            [label, source, recorded_by] FROM (
+                SELECT * FROM labels WHERE {_OF_PROGRAM} AND transfer_id IN (SELECT id FROM mine) QUALIFY {_NEWEST})
+    )
+    SELECT instant, id, $program, kind, transfer_id, alert_id, disposition_id, action_id, amount_cents, currency, words
+    FROM lines WHERE kind IN {_GIVEN.format("$kinds")} AND (instant < $at OR (instant = $at AND id > $after))
+    ORDER BY instant DESC, id LIMIT $limit"""
+_OF_SUBJECT: Final = "subject_type IN {} AND subject_id = $subject".format(_GIVEN.format("$types"))
+_OF_ALERT: Final = """(subject_type, subject_id) IN (
+    SELECT CASE subject_type WHEN 'entity' THEN unnest(['entity', 'agent']) ELSE subject_type END, subject_id
+    FROM alerted)"""
+_END_OF_TIME: Final = 2**62
+
+
+class PartyTimeline(CommittedRows):
+    """Reads pages, the newest row first."""
+
+    def list_page(
+        self, principal: Principal, wanted: TimelineFilter, after: tuple[int, str] | None, limit: int
+    ) -> list[TimelineRow]:
+        """At most ``limit`` rows after ``after``, the instant and key of the last row before."""
+        subject = wanted.subject
+        is_alert, of_party = (
+            subject is TimelineSubject.ALERT,
+            subject in {TimelineSubject.ENTITY, TimelineSubject.AGENT},
+        )
+        accounts: tuple[str, ...] = ()
+        if of_party:
+            actors = ReportActors(self._connection)
+            accounts = actors.find(principal, wanted.program_id, subject, wanted.subject_id).account_ids
+        types: Sequence[str] = [ActorType.ENTITY, ActorType.AGENT] if of_party else [subject]
+        at, key = (_END_OF_TIME, "") if after is None else after
+        sql = _LINES.format(
+            mine=_MINE.get(subject, _OF_ACTOR),
+            accused="id = $subject" if is_alert else _ACCUSED,
+            scored=_OF_ALERT if is_alert else _OF_SUBJECT,
+            targets="" if is_alert else f"OR {_TARGETS}",
+        )
+        values = {
+            "tenant": principal.tenant_id,
+            "program": wanted.program_id,
+            "subject": wanted.subject_id,
+            "accounts": listed(accounts),
+            "types": listed(types),
+            "of_transfers": subject in {TimelineSubject.TRANSFER, TimelineSubject.ALERT},
+            "kinds": listed(wanted.kinds or tuple(TimelineKind)),
+            "at": at,
+            "after": key,
+            "limit": limit,
+        }
+        used = {name: value for name, value in values.items() if f"${name}" in sql}
+        rows = self._read(sql, used)
+        return [TimelineRow(*row[:3], TimelineKind(row[3]), *row[4:10], tuple(row[10])) for row in rows]

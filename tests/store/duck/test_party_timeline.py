@@ -1,0 +1,206 @@
+"""Timelines over random rows, as a naive reading of the rows gives them."""
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+import duckdb
+import msgspec
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from clearhold.features.core.principal import Principal, PrincipalKind
+from clearhold.features.core.rows.alerts import AlertRow, AlertTransferRow, DispositionRow, LabelRow
+from clearhold.features.core.rows.events import TransferRow
+from clearhold.features.core.rows.parties import ScoreRow
+from clearhold.store.duck.database import BatchWriter
+from clearhold.store.duck.party_timeline import PartyTimeline, TimelineFilter, TimelineKind, TimelineSubject
+from clearhold.store.tables import row_tables
+from tests.support.duck_rows import AT, PROGRAM, TENANT, a_disposition, a_label, a_score, a_transfer, an_alert
+
+TABLES: Final = ("transfers", "alerts", "alert_transfers", "dispositions", "labels", "scores")
+PROGRAMS: Final = (PROGRAM, "prg_2")
+OPERATOR: Final = Principal(kind=PrincipalKind.OPERATOR, id="tnt_1", tenant_id=TENANT, tenant="First Bank")
+
+
+def drawn(draw: st.DrawFn, *values: Any) -> Any:
+    return draw(st.sampled_from(values))
+
+
+def instants() -> st.SearchStrategy[int]:
+    return st.integers(AT, AT + 5)
+
+
+@st.composite
+def transfer_rows(draw: st.DrawFn, offsets: Iterator[int]) -> list[TransferRow]:
+    """One to three versions of each transfer; program, parties and creation are the same in all of them."""
+    found = []
+    for number in range(draw(st.integers(1, 8))):
+        same = {
+            "id": f"trf_{number}",
+            "number": number,
+            "program_id": drawn(draw, *PROGRAMS),
+            "bank_created_at": draw(instants()),
+            "entity_id": drawn(draw, "ent_1", "ent_2"),
+            "account_id": drawn(draw, "acc_1", "acc_2"),
+            "counterparty_id": drawn(draw, "cpt_1", "cpt_2"),
+        }
+        for _ in range(draw(st.integers(1, 3))):
+            version = {
+                "offset": next(offsets),
+                "returned_at": drawn(draw, None, AT + 3),
+                "return_code": drawn(draw, None, "R01"),
+                "score_band": drawn(draw, "clear", "hold"),
+                "scored_at": draw(instants()),
+                "status": drawn(draw, "SENT", "SETTLED"),
+            }
+            found.append(a_transfer(**same, **version))
+    return found
+
+
+@st.composite
+def alert_rows(draw: st.DrawFn, offsets: Iterator[int]) -> list[AlertRow]:
+    return [
+        an_alert(
+            id=f"alr_{number}",
+            program_id=drawn(draw, *PROGRAMS),
+            offset=next(offsets),
+            opened_at=draw(instants()),
+            subject_type=drawn(draw, "transfer", "account", "entity", "counterparty"),
+            subject_id=drawn(draw, "trf_0", "trf_1", "acc_1", "ent_1", "cpt_1"),
+            transfer_id=None,
+        )
+        for number in range(draw(st.integers(0, 6)))
+    ]
+
+
+@st.composite
+def label_rows(draw: st.DrawFn, offsets: Iterator[int]) -> list[LabelRow]:
+    return [
+        a_label(
+            id=f"lbl_{number}",
+            program_id=drawn(draw, *PROGRAMS),
+            transfer_id=f"trf_{draw(st.integers(0, 8))}",
+            created_at=draw(instants()),
+            offset=next(offsets),
+        )
+        for number in range(draw(st.integers(0, 6)))
+    ]
+
+
+@st.composite
+def score_rows(draw: st.DrawFn, offsets: Iterator[int]) -> list[ScoreRow]:
+    return [
+        a_score(
+            id=f"scr_{number}",
+            program_id=drawn(draw, *PROGRAMS),
+            subject_type=drawn(draw, "entity", "counterparty"),
+            subject_id=drawn(draw, "ent_1", "cpt_1"),
+            band=drawn(draw, "clear", "hold"),
+            former_band=drawn(draw, "clear", "unscored"),
+            scored_at=draw(instants()),
+            offset=next(offsets),
+        )
+        for number in range(draw(st.integers(0, 6)))
+    ]
+
+
+@st.composite
+def tables_of_rows(draw: st.DrawFn) -> dict[type[msgspec.Struct], list[Any]]:
+    offsets = iter(range(1, 1_000))
+    transfers, alerts = draw(transfer_rows(offsets)), draw(alert_rows(offsets))
+    found: dict[type[msgspec.Struct], list[Any]] = {
+        TransferRow: transfers,
+        AlertRow: alerts,
+        AlertTransferRow: [
+            AlertTransferRow(TENANT, alert.program_id, alert.id, 3, next(offsets), drawn(draw, 0, 1, 2))
+            for alert in alerts
+            if draw(st.booleans())
+        ],
+        DispositionRow: [
+            a_disposition(id=f"dsp_{number}", alert_id=each.id, program_id=each.program_id, created_at=draw(instants()))
+            for number, each in enumerate(alerts)
+            if draw(st.booleans())
+        ],
+        LabelRow: draw(label_rows(offsets)),
+        ScoreRow: draw(score_rows(offsets)),
+    }
+    return {kind: rows for kind, rows in found.items() if rows}
+
+
+def by_hand(rows: dict[type[msgspec.Struct], list[Any]], wanted: TimelineFilter) -> list[tuple[int, str]]:
+    """Instant and key of each row, newest first."""
+    own = {kind: [row for row in table if row.program_id == PROGRAM] for kind, table in rows.items()}
+    newest = {row.id: row for row in own.get(TransferRow, [])}
+    subject, id_ = wanted.subject, wanted.subject_id
+    rests = {(row.alert_id, row.transfer_number) for row in own.get(AlertTransferRow, [])}
+    if subject is TimelineSubject.TRANSFER:
+        mine = {row.id: row for row in newest.values() if row.id == id_}
+    elif subject is TimelineSubject.ALERT:
+        mine = {row.id: row for row in newest.values() if (id_, row.number) in rests}
+    else:
+        column = f"{subject}_id"
+        mine = {row.id: row for row in newest.values() if getattr(row, column) == id_}
+    numbers = {row.number for row in mine.values()}
+
+    def concerned(alert: AlertRow) -> bool:
+        if subject is TimelineSubject.ALERT:
+            return alert.id == id_
+        on_it = (alert.subject_type, alert.subject_id) == (subject, id_)
+        on_transfer = alert.subject_type == "transfer" and alert.subject_id in mine
+        return on_it or on_transfer or any((alert.id, number) in rests for number in numbers)
+
+    alerts = {alert.id: alert for alert in own.get(AlertRow, []) if concerned(alert)}
+    lines = [(row.bank_created_at, f"money:{row.id}", "money") for row in mine.values()]
+    lines += [(row.returned_at, f"return:{row.id}", "money") for row in mine.values() if row.returned_at is not None]
+    if subject in {TimelineSubject.TRANSFER, TimelineSubject.ALERT}:
+        for each in mine:
+            former = None
+            for row in [row for row in own[TransferRow] if row.id == each]:
+                if row.score_band != former:
+                    lines.append((row.scored_at, f"scored:{row.offset}:{each}", "score"))
+                former = row.score_band
+    accused = {(alert.subject_type, alert.subject_id) for alert in alerts.values()}
+    scored = accused if subject is TimelineSubject.ALERT else {(str(subject), id_)}
+    lines += [
+        (row.scored_at, f"score:{row.id}", "score")
+        for row in own.get(ScoreRow, [])
+        if (row.subject_type, row.subject_id) in scored and row.band != row.former_band
+    ]
+    lines += [(row.opened_at, f"alert:{row.id}", "alert") for row in alerts.values()]
+    decided = [row for row in own.get(DispositionRow, []) if row.alert_id in alerts]
+    lines += [(row.created_at, f"decision:{row.id}", "decision") for row in decided]
+    labelled = [row for row in own.get(LabelRow, []) if row.transfer_id in mine]
+    lines += [(row.created_at, f"label:{row.id}", "label") for row in labelled]
+    kept = [(at, key) for at, key, kind in lines if wanted.kinds is None or kind in wanted.kinds]
+    return sorted(kept, key=lambda each: (-each[0], each[1]))
+
+
+SUBJECTS: Final = [
+    (TimelineSubject.TRANSFER, "trf_0"),
+    (TimelineSubject.ALERT, "alr_0"),
+    (TimelineSubject.ENTITY, "ent_1"),
+    (TimelineSubject.COUNTERPARTY, "cpt_1"),
+    (TimelineSubject.ACCOUNT, "acc_1"),
+]
+
+
+@given(rows=tables_of_rows(), kinds=st.none() | st.sets(st.sampled_from(TimelineKind), min_size=1).map(tuple))
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_given_random_rows_when_paged_then_each_row_comes_once_in_order_as_read_by_hand(
+    database: duckdb.DuckDBPyConnection,
+    rows: dict[type[msgspec.Struct], list[Any]],
+    kinds: tuple[TimelineKind, ...] | None,
+) -> None:
+    for table in TABLES:
+        database.execute(f"DELETE FROM {table}")  # noqa: S608 - a constant
+    BatchWriter(database).commit(row_tables(rows), {}, AT)
+    timeline = PartyTimeline(database)
+
+    for subject, subject_id in SUBJECTS:
+        wanted = TimelineFilter(program_id=PROGRAM, subject=subject, subject_id=subject_id, kinds=kinds)
+        expected = by_hand(rows, wanted)
+        found, after = list[tuple[int, str]](), None
+        while page := timeline.list_page(OPERATOR, wanted, after, 3):
+            found += [(row.at, row.id) for row in page]
+            after = found[-1]
+        assert found == expected, subject

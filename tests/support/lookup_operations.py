@@ -1,0 +1,29 @@
+"""The operations that look one thing up, for ``tests/support/operations.py``."""
+
+from typing import Final
+
+import msgspec
+
+from tests.support.operation import Access, Operation
+
+
+def _timeline(kind: str, name: str) -> tuple[Operation, Operation]:
+    """What happened to one thing, wherever it is and of one program."""
+    anywhere = Operation(
+        method="GET",
+        path=f"/api/timeline/{kind}/{{}}",
+        template="/api/timeline/{}/{}",
+        access=Access.BEARER,
+        scope="alerts:read",
+        fills=(name,),
+    )
+    return anywhere, msgspec.structs.replace(anywhere, query=(("programId", "program"),), names="a program")
+
+
+LOOKUP_OPERATIONS: Final = (
+    *_timeline("transfer", "transfer"),
+    *_timeline("alert", "alert"),
+    *_timeline("entity", "entity"),
+    *_timeline("counterparty", "counterparty"),
+    *_timeline("account", "known account"),
+)
