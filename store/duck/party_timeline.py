@@ -2,7 +2,7 @@
 alerts, decisions, actions and labels.
 
 How     The thing's transfers and alerts are found first, the newest version of each; the rest hangs on them. Every row
-        has a key, unique in its program, which orders rows of one instant
+        has a key, unique in its program, which orders rows of one instant; the later of two changes of band is first
 Cost    one pass over the versions of the thing's transfers, whatever the page
 Errors  none; the caller has found the thing within the principal's reach
 """
@@ -91,6 +91,7 @@ _TARGETS: Final = f"""
     OR (target_type = '{SubjectType.ACCOUNT}' AND target_id IN {_GIVEN.format("$accounts")})
     OR (target_type = '{SubjectType.TRANSFER}' AND target_id IN (SELECT id FROM mine))"""
 _NEWEST: Final = 'row_number() OVER (PARTITION BY id ORDER BY "offset" DESC) = 1'
+_LATEST_FIRST: Final = f'({2**63 - 1} - "offset")'
 _LINES: Final = f"""
     WITH mine AS MATERIALIZED (
         SELECT id, number, direction, rail, type, status, amount_cents, currency, bank_created_at, returned_at,
@@ -110,11 +111,11 @@ _LINES: Final = f"""
         FROM mine
         UNION ALL SELECT epoch_us(returned_at), 'return:' || id, 'money', id, NULL, NULL, NULL, amount_cents, currency,
             [return_code] FROM mine WHERE returned_at IS NOT NULL
-        UNION ALL SELECT epoch_us(scored_at), 'scored:' || "offset" || ':' || id, 'score', id, NULL, NULL, NULL, NULL,
-            NULL, ['{SubjectType.TRANSFER}', id, former_band, score_band, score::VARCHAR]
+        UNION ALL SELECT epoch_us(scored_at), 'scored:' || {_LATEST_FIRST} || ':' || id, 'score', id, NULL, NULL, NULL,
+            NULL, NULL, ['{SubjectType.TRANSFER}', id, former_band, score_band, score::VARCHAR]
         FROM scorings WHERE score_band IS DISTINCT FROM former_band
-        UNION ALL SELECT epoch_us(scored_at), 'score:' || id, 'score', NULL, NULL, NULL, NULL, NULL, NULL,
-            [subject_type, subject_id, former_band, band, score::VARCHAR]
+        UNION ALL SELECT epoch_us(scored_at), 'score:' || {_LATEST_FIRST} || ':' || id, 'score', NULL, NULL, NULL, NULL,
+            NULL, NULL, [subject_type, subject_id, former_band, band, score::VARCHAR]
         FROM scores WHERE {_OF_PROGRAM} AND band <> former_band AND {{scored}}
         UNION ALL SELECT epoch_us(opened_at), 'alert:' || id, 'alert', transfer_id, id, NULL, NULL, NULL, NULL,
             [severity, summary] FROM alerted

@@ -89,7 +89,7 @@ def test_given_an_entity_with_an_account_when_read_then_money_of_before_the_owne
     assert money == {f"acht_{number}" for number in range(1, 8)}
     assert len({str(row) for row in found}) == len(found)
     (first, *_) = [row for row in reversed(found) if row["kind"] == "score"]
-    assert first["sentence"].startswith("Band of entity enti_1 changed from ")
+    assert first["sentence"].startswith("Band of entity enti_1 changed from unscored to ")
 
 
 def test_given_hostile_requests_when_read_then_each_is_refused(

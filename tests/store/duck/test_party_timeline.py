@@ -17,6 +17,7 @@ from clearhold.store.duck.party_timeline import PartyTimeline, TimelineFilter, T
 from clearhold.store.tables import row_tables
 from tests.support.duck_rows import AT, PROGRAM, TENANT, a_disposition, a_label, a_score, a_transfer, an_alert
 
+LAST: Final = 2**63 - 1
 TABLES: Final = ("transfers", "alerts", "alert_transfers", "dispositions", "labels", "scores")
 PROGRAMS: Final = (PROGRAM, "prg_2")
 OPERATOR: Final = Principal(kind=PrincipalKind.OPERATOR, id="tnt_1", tenant_id=TENANT, tenant="First Bank")
@@ -157,12 +158,12 @@ def by_hand(rows: dict[type[msgspec.Struct], list[Any]], wanted: TimelineFilter)
             former = None
             for row in [row for row in own[TransferRow] if row.id == each]:
                 if row.score_band != former:
-                    lines.append((row.scored_at, f"scored:{row.offset}:{each}", "score"))
+                    lines.append((row.scored_at, f"scored:{LAST - row.offset}:{each}", "score"))
                 former = row.score_band
     accused = {(alert.subject_type, alert.subject_id) for alert in alerts.values()}
     scored = accused if subject is TimelineSubject.ALERT else {(str(subject), id_)}
     lines += [
-        (row.scored_at, f"score:{row.id}", "score")
+        (row.scored_at, f"score:{LAST - row.offset}:{row.id}", "score")
         for row in own.get(ScoreRow, [])
         if (row.subject_type, row.subject_id) in scored and row.band != row.former_band
     ]
