@@ -1,4 +1,5 @@
-"""One line in time of a transfer, an alert, a party or an account: money, bands, alerts, decisions, actions, labels.
+"""One line in time of a transfer, an alert, a party, an account or a program: money, changes of band, alerts,
+decisions, actions and labels.
 
 Errors  NotFoundError for a thing or program that is not this tenant's; InvalidRequestError for an unknown type, for an
         id that several programs have while the request names none of them, and for a cursor of another list
@@ -12,7 +13,7 @@ from anyio import to_thread
 
 from clearhold.api.accounts.routes import AccountFinder
 from clearhold.api.area import Area, Resources
-from clearhold.api.http.fields import CursorText, PageLimit, ProgramId
+from clearhold.api.http.fields import MUST_BE_UUID, CursorText, PageLimit, ProgramId, is_uuid
 from clearhold.api.http.operation import Access, Operation
 from clearhold.api.http.request_schema import RequestSchema
 from clearhold.api.lists.handlers import answer_route
@@ -87,11 +88,19 @@ class TimelineService:
             raise invalid("subjectType", f"must be one of {', '.join(TimelineSubject)}", FieldCode.NOT_ONE_OF)
         kind = TimelineSubject(subject)
         program_id = await to_thread.run_sync(self._program_of, principal, kind, subject_id, query.program_id)
-        wanted = TimelineFilter(program_id=program_id, subject=kind, subject_id=subject_id, kinds=query.kind)
+        id_ = program_id if kind is TimelineSubject.PROGRAM else subject_id
+        wanted = TimelineFilter(program_id=program_id, subject=kind, subject_id=id_, kinds=query.kind)
         return TimelinePage.of(*await self._list.page(principal, wanted, query))
 
     def _program_of(self, principal: Principal, subject: TimelineSubject, subject_id: str, named: str | None) -> str:
-        """The program of the one thing of that id."""
+        """The program of the one thing of that id; a program is its own."""
+        if subject is TimelineSubject.PROGRAM:
+            if not is_uuid(subject_id):
+                raise invalid("subjectId", MUST_BE_UUID, FieldCode.MALFORMED)
+            program = self._programs.read(principal, subject_id)
+            if named is not None and self._programs.read(principal, named).id != program.id:
+                raise invalid("programId", "must be the program itself", FieldCode.CONFLICTING)
+            return program.id
         if subject is TimelineSubject.TRANSFER:
             stored = find_transfer(self._programs, self._transfers, principal, subject_id, named)
             return stored.row.program_id
@@ -142,14 +151,15 @@ ROW: Final[dict[str, Any]] = {
 _READ: Final = Operation(
     id="getTimeline",
     tag=_TAG,
-    summary="Money, changes of band, alerts, decisions, actions and labels of one transfer, alert, entity, "
-    "counterparty, account or agent, newest first. 400 if several programs have one of that id and programId names "
-    "none of them.",
+    summary="All that happened to one transfer, alert, party, account or program, newest first. It has money and "
+    "returns, changes of band, alerts, decisions, actions and labels. 400 if several programs have one of that id and "
+    "programId names none of them.",
     access=Access.BEARER,
     scope=KeyScope.ALERTS_READ,
     answers={200: TimelinePage},
     refusals=(
         ErrorCode.PROGRAM_REQUIRED,
+        ErrorCode.PROGRAM_NOT_FOUND,
         ErrorCode.TRANSFER_NOT_FOUND,
         ErrorCode.ALERT_NOT_FOUND,
         ErrorCode.ENTITY_NOT_FOUND,

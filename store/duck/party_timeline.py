@@ -1,8 +1,9 @@
-"""Reads everything that happened to one thing of a program in time order: transfers and returns, changes of band,
-alerts, decisions, actions and labels.
+"""Reads everything that happened to one thing of a program, or to the program, in time order: transfers and returns,
+changes of band, alerts, decisions, actions and labels.
 
-How     The thing's transfers and alerts are found first, the newest version of each; the rest hangs on them. Every row
-        has a key, unique in its program, which orders rows of one instant; the later of two changes of band is first
+How     The thing's transfers and alerts are found first, the newest version of each; the rest hangs on them. Of a whole
+        program only those are found that the page can have. Every row has a key, unique in its program, which orders
+        rows of one instant; the later of two changes of band is first
 Cost    one pass over the versions of the thing's transfers, whatever the page
 Errors  none; the caller has found the thing within the principal's reach
 """
@@ -40,6 +41,7 @@ class TimelineSubject(StrEnum):
     COUNTERPARTY = "counterparty"
     ACCOUNT = "account"
     AGENT = "agent"
+    PROGRAM = "program"
 
 
 class TimelineFilter(msgspec.Struct, frozen=True, kw_only=True):
@@ -69,6 +71,18 @@ class TimelineRow(NamedTuple):
 
 _OF_PROGRAM: Final = "tenant_id = $tenant AND program_id = $program"
 _GIVEN: Final = TEXTS.replace("?", "{}")
+_AFTER: Final = "(instant < $at OR (instant = $at AND key > $after))"
+_FIRST: Final = f"""
+    SELECT id FROM (
+        SELECT id, '{{prefix}}:' || id AS key, epoch_us({{at}}) AS instant FROM {{table}} WHERE {_OF_PROGRAM}
+        GROUP BY id)
+    WHERE {_AFTER} ORDER BY instant DESC, key LIMIT $limit"""
+_RETURNED_AT: Final = 'arg_max(struct_pack(at := returned_at), "offset").at'
+_ON_PAGE: Final = " UNION ALL ".join(
+    f"({_FIRST.format(prefix=prefix, at=at, table='transfers')})"
+    for prefix, at in (("money", 'arg_max(bank_created_at, "offset")'), ("return", _RETURNED_AT))
+)
+_ALERTS_ON_PAGE: Final = f"id IN ({_FIRST.format(prefix='alert', at='min(opened_at)', table='alerts')})"
 _ALERTED: Final = f"""
     SELECT number FROM transfers WHERE {_OF_PROGRAM} AND id IN (
         SELECT transfer_id FROM alerts WHERE {_OF_PROGRAM} AND id = $subject)
@@ -78,6 +92,7 @@ _MINE: Final = {
     TimelineSubject.ALERT: f"number IN ({_ALERTED})",
     TimelineSubject.COUNTERPARTY: "counterparty_id = $subject",
     TimelineSubject.ACCOUNT: "account_id = $subject",
+    TimelineSubject.PROGRAM: f"id IN ({_ON_PAGE})",
 }
 _OF_ACTOR: Final = f"(entity_id = $subject OR (entity_id IS NULL AND account_id IN {_GIVEN.format('$accounts')}))"
 _ACCUSED: Final = f"""
@@ -105,7 +120,7 @@ _LINES: Final = f"""
             PARTITION BY id ORDER BY "offset") AS former_band
         FROM transfers WHERE {_OF_PROGRAM} AND scored_at IS NOT NULL AND $of_transfers AND id IN (SELECT id FROM mine)
     ), lines AS (
-        SELECT epoch_us(bank_created_at) AS instant, 'money:' || id AS id, 'money' AS kind, id AS transfer_id,
+        SELECT epoch_us(bank_created_at) AS instant, 'money:' || id AS key, 'money' AS kind, id AS transfer_id,
             NULL AS alert_id, NULL AS disposition_id, NULL AS action_id, amount_cents, currency,
             [direction, rail, type, status] AS words
         FROM mine
@@ -121,25 +136,46 @@ _LINES: Final = f"""
             [severity, summary] FROM alerted
         UNION ALL SELECT epoch_us(created_at), 'decision:' || id, 'decision', NULL, alert_id, id, action_id, NULL, NULL,
             [decision, decided_by] FROM (
-                SELECT * FROM dispositions WHERE {_OF_PROGRAM} AND alert_id IN (SELECT id FROM alerted)
-                QUALIFY {_NEWEST})
+                SELECT * FROM dispositions WHERE {_OF_PROGRAM} AND {{decided}} QUALIFY {_NEWEST})
         UNION ALL SELECT epoch_us(min(updated_at)), 'action:' || id || ':' || status, 'action', NULL,
             arg_max(alert_id, "offset"), NULL, id, NULL, NULL, [arg_max(type, "offset"), status,
             arg_max(target_type, "offset"), arg_max(target_id, "offset"), arg_max(requested_by, "offset"),
             arg_max(approved_by, "offset"), arg_max(ended_by, "offset")]
-        FROM actions WHERE {_OF_PROGRAM} AND (alert_id IN (SELECT id FROM alerted) {{targets}}) GROUP BY id, status
+        FROM actions WHERE {_OF_PROGRAM} AND {{acted}} GROUP BY id, status
         UNION ALL SELECT epoch_us(created_at), 'label:' || id, 'label', transfer_id, NULL, NULL, NULL, NULL, NULL,
             [label, source, recorded_by] FROM (
-                SELECT * FROM labels WHERE {_OF_PROGRAM} AND transfer_id IN (SELECT id FROM mine) QUALIFY {_NEWEST})
+                SELECT * FROM labels WHERE {_OF_PROGRAM} AND {{labelled}} QUALIFY {_NEWEST})
     )
-    SELECT instant, id, $program, kind, transfer_id, alert_id, disposition_id, action_id, amount_cents, currency, words
-    FROM lines WHERE kind IN {_GIVEN.format("$kinds")} AND (instant < $at OR (instant = $at AND id > $after))
-    ORDER BY instant DESC, id LIMIT $limit"""
+    SELECT instant, key, $program, kind, transfer_id, alert_id, disposition_id, action_id, amount_cents, currency, words
+    FROM lines WHERE kind IN {_GIVEN.format("$kinds")} AND {_AFTER} ORDER BY instant DESC, key LIMIT $limit"""
 _OF_SUBJECT: Final = "subject_type IN {} AND subject_id = $subject".format(_GIVEN.format("$types"))
 _OF_ALERT: Final = """(subject_type, subject_id) IN (
     SELECT CASE subject_type WHEN 'entity' THEN unnest(['entity', 'agent']) ELSE subject_type END, subject_id
     FROM alerted)"""
+_DECIDED: Final = "alert_id IN (SELECT id FROM alerted)"
+_EVERYTHING: Final = "true"
 _END_OF_TIME: Final = 2**62
+
+
+def _sql_of(subject: TimelineSubject) -> str:
+    if subject is TimelineSubject.PROGRAM:
+        return _LINES.format(
+            mine=_MINE[subject],
+            accused=_ALERTS_ON_PAGE,
+            scored=_OF_SUBJECT,
+            decided=_EVERYTHING,
+            acted=_EVERYTHING,
+            labelled=_EVERYTHING,
+        )
+    is_alert = subject is TimelineSubject.ALERT
+    return _LINES.format(
+        mine=_MINE.get(subject, _OF_ACTOR),
+        accused="id = $subject" if is_alert else _ACCUSED,
+        scored=_OF_ALERT if is_alert else _OF_SUBJECT,
+        decided=_DECIDED,
+        acted=_DECIDED if is_alert else f"({_DECIDED} OR {_TARGETS})",
+        labelled="transfer_id IN (SELECT id FROM mine)",
+    )
 
 
 class PartyTimeline(CommittedRows):
@@ -150,22 +186,14 @@ class PartyTimeline(CommittedRows):
     ) -> list[TimelineRow]:
         """At most ``limit`` rows after ``after``, the instant and key of the last row before."""
         subject = wanted.subject
-        is_alert, of_party = (
-            subject is TimelineSubject.ALERT,
-            subject in {TimelineSubject.ENTITY, TimelineSubject.AGENT},
-        )
+        of_party = subject in {TimelineSubject.ENTITY, TimelineSubject.AGENT}
         accounts: tuple[str, ...] = ()
         if of_party:
             actors = ReportActors(self._connection)
             accounts = actors.find(principal, wanted.program_id, subject, wanted.subject_id).account_ids
         types: Sequence[str] = [ActorType.ENTITY, ActorType.AGENT] if of_party else [subject]
-        at, key = (_END_OF_TIME, "") if after is None else after
-        sql = _LINES.format(
-            mine=_MINE.get(subject, _OF_ACTOR),
-            accused="id = $subject" if is_alert else _ACCUSED,
-            scored=_OF_ALERT if is_alert else _OF_SUBJECT,
-            targets="" if is_alert else f"OR {_TARGETS}",
-        )
+        instant, last = (_END_OF_TIME, "") if after is None else after
+        sql = _sql_of(subject)
         values = {
             "tenant": principal.tenant_id,
             "program": wanted.program_id,
@@ -174,10 +202,13 @@ class PartyTimeline(CommittedRows):
             "types": listed(types),
             "of_transfers": subject in {TimelineSubject.TRANSFER, TimelineSubject.ALERT},
             "kinds": listed(wanted.kinds or tuple(TimelineKind)),
-            "at": at,
-            "after": key,
+            "at": instant,
+            "after": last,
             "limit": limit,
         }
         used = {name: value for name, value in values.items() if f"${name}" in sql}
         rows = self._read(sql, used)
-        return [TimelineRow(*row[:3], TimelineKind(row[3]), *row[4:10], tuple(row[10])) for row in rows]
+        return [
+            TimelineRow(at, key, program_id, TimelineKind(kind), *ids, words=tuple(words))
+            for at, key, program_id, kind, *ids, words in rows
+        ]

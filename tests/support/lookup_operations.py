@@ -26,4 +26,5 @@ LOOKUP_OPERATIONS: Final = (
     *_timeline("entity", "entity"),
     *_timeline("counterparty", "counterparty"),
     *_timeline("account", "known account"),
+    _timeline("program", "program")[0],
 )

@@ -36,7 +36,7 @@ IDS: Final = (
     " a b ",
     "%",
 )
-BANKS_IDS: Final = {"transferId", "eventId", "entityId", "counterpartyId", "actorId", "accountId"}
+BANKS_IDS: Final = {"transferId", "eventId", "entityId", "counterpartyId", "actorId", "accountId", "subjectId"}
 """The parameters of paths that are the bank's own strings; this service mints the others, or a policy names them."""
 MINTED: Final = {("GET", "/api/agents/{entityId}"), ("GET", "/api/agents/{entityId}/explain")}
 """An agent's id is made from the scan index: none of them is hostile."""
@@ -125,6 +125,9 @@ def ids_read(world: World, hostile: str) -> dict[tuple[str, str], str]:
         ]["id"],
         ("GET", "/api/reports/actor/{actorType}/{actorId}"): read(f"/api/reports/actor/counterparty/{segment}")["id"],
         ("GET", "/api/accounts/{accountId}"): read(f"/api/accounts/{segment}")["id"],
+        ("GET", "/api/timeline/{subjectType}/{subjectId}"): read(f"/api/timeline/transfer/{segment}?kind=money")[
+            "data"
+        ][0]["ids"]["transferId"],
         ("PUT", "/api/admin/programs/{programId}/accounts/{accountId}"): owned.json()["accountId"],
     }
 

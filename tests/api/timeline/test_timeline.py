@@ -92,6 +92,28 @@ def test_given_an_entity_with_an_account_when_read_then_money_of_before_the_owne
     assert first["sentence"].startswith("Band of entity enti_1 changed from unscored to ")
 
 
+def test_given_a_program_when_read_then_everything_on_it_is_a_row_and_nothing_of_another_program(
+    api: RunningApp, tenant: dict[str, Any], program: dict[str, Any]
+) -> None:
+    lending = api.create_program(tenant, slug="lending")
+    deliver(api, lending, outgoing("acht_other", **IRAN))
+    deliver(api, program, outgoing("acht_1", bank_account_id="bacc_1", **IRAN), outgoing("acht_2"))
+    (first, *_) = [alert["id"] for alert in alerts_of(api, tenant) if alert["programId"] == program["id"]]
+    api.clock.advance(1_000_000)
+    disposition_id = close(api, tenant, first)
+
+    found = rows(api, tenant, f"program/{program['id']}", limit=2)
+
+    assert [row["at"] for row in found] == sorted((row["at"] for row in found), reverse=True)
+    assert {row["ids"]["transferId"] for row in found if row["kind"] == "money"} == {"acht_1", "acht_2"}
+    assert {row["ids"]["alertId"] for row in found if row["kind"] == "alert"} == {
+        alert["id"] for alert in alerts_of(api, tenant) if alert["programId"] == program["id"]
+    }
+    assert disposition_id in {row["ids"].get("dispositionId") for row in found}
+    assert {row["programId"] for row in found} == {program["id"]}
+    assert len({str(row) for row in found}) == len(found)
+
+
 def test_given_hostile_requests_when_read_then_each_is_refused(
     api: RunningApp, tenant: dict[str, Any], program: dict[str, Any]
 ) -> None:
@@ -110,7 +132,10 @@ def test_given_hostile_requests_when_read_then_each_is_refused(
         assert {row["programId"] for row in found} == {lending["id"]}
     refused("transfer/acht_2", 404, "Unknown transfer", other)
     refused("alert/x'%20OR%201=1", 404, "Unknown alert")
-    refused("program/x", 400, "subjectType")
+    refused("bank/x", 400, "subjectType")
+    refused("program/x", 400, "subjectId")
+    refused(f"program/{program['id']}", 404, "Unknown program", other)
+    refused(f"program/{program['id']}?programId={lending['id']}", 400, "programId")
     refused("transfer/acht_2?kind=none", 400, "kind")
     refused("transfer/acht_2?limit=101", 400, "limit")
     refused("transfer/acht_2?cursor=e30", 400, "cursor")

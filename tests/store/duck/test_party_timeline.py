@@ -1,6 +1,6 @@
 """Timelines over random rows, as a naive reading of the rows gives them."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
 import duckdb
@@ -94,8 +94,8 @@ def score_rows(draw: st.DrawFn, offsets: Iterator[int]) -> list[ScoreRow]:
         a_score(
             id=f"scr_{number}",
             program_id=drawn(draw, *PROGRAMS),
-            subject_type=drawn(draw, "entity", "counterparty"),
-            subject_id=drawn(draw, "ent_1", "cpt_1"),
+            subject_type=drawn(draw, "entity", "counterparty", "program"),
+            subject_id=drawn(draw, "ent_1", "cpt_1", PROGRAM),
             band=drawn(draw, "clear", "hold"),
             former_band=drawn(draw, "clear", "unscored"),
             scored_at=draw(instants()),
@@ -128,49 +128,66 @@ def tables_of_rows(draw: st.DrawFn) -> dict[type[msgspec.Struct], list[Any]]:
     return {kind: rows for kind, rows in found.items() if rows}
 
 
+def transfers_of(own: dict[type[msgspec.Struct], list[Any]], wanted: TimelineFilter) -> dict[str, TransferRow]:
+    """The newest version of each transfer of the thing."""
+    newest = {row.id: row for row in own.get(TransferRow, [])}
+    subject, id_ = wanted.subject, wanted.subject_id
+    if subject is TimelineSubject.PROGRAM:
+        return newest
+    if subject is TimelineSubject.TRANSFER:
+        return {row.id: row for row in newest.values() if row.id == id_}
+    if subject is TimelineSubject.ALERT:
+        numbers = {row.transfer_number for row in own.get(AlertTransferRow, []) if row.alert_id == id_}
+        return {row.id: row for row in newest.values() if row.number in numbers}
+    return {row.id: row for row in newest.values() if getattr(row, f"{subject}_id") == id_}
+
+
+def concerns(
+    own: dict[type[msgspec.Struct], list[Any]], alert: AlertRow, mine: dict[str, TransferRow], wanted: TimelineFilter
+) -> bool:
+    """Whether the alert is about the thing or one of its transfers."""
+    if wanted.subject is TimelineSubject.ALERT:
+        return bool(alert.id == wanted.subject_id)
+    numbers = {row.number for row in mine.values()}
+    rests = any(row.alert_id == alert.id and row.transfer_number in numbers for row in own.get(AlertTransferRow, []))
+    on_it = (alert.subject_type, alert.subject_id) == (wanted.subject, wanted.subject_id)
+    on_transfer = alert.subject_type == "transfer" and alert.subject_id in mine
+    return wanted.subject is TimelineSubject.PROGRAM or on_it or on_transfer or rests
+
+
+def scorings_of(own: dict[type[msgspec.Struct], list[Any]], transfer_ids: Iterable[str]) -> list[tuple[int, str, str]]:
+    """The changes of band of transfers."""
+    lines = []
+    for each in transfer_ids:
+        former = None
+        for row in [row for row in own[TransferRow] if row.id == each]:
+            if row.score_band != former:
+                lines.append((row.scored_at, f"scored:{LAST - row.offset}:{each}", "score"))
+            former = row.score_band
+    return lines
+
+
 def by_hand(rows: dict[type[msgspec.Struct], list[Any]], wanted: TimelineFilter) -> list[tuple[int, str]]:
     """Instant and key of each row, newest first."""
     own = {kind: [row for row in table if row.program_id == PROGRAM] for kind, table in rows.items()}
-    newest = {row.id: row for row in own.get(TransferRow, [])}
-    subject, id_ = wanted.subject, wanted.subject_id
-    rests = {(row.alert_id, row.transfer_number) for row in own.get(AlertTransferRow, [])}
-    if subject is TimelineSubject.TRANSFER:
-        mine = {row.id: row for row in newest.values() if row.id == id_}
-    elif subject is TimelineSubject.ALERT:
-        mine = {row.id: row for row in newest.values() if (id_, row.number) in rests}
-    else:
-        column = f"{subject}_id"
-        mine = {row.id: row for row in newest.values() if getattr(row, column) == id_}
-    numbers = {row.number for row in mine.values()}
-
-    def concerned(alert: AlertRow) -> bool:
-        if subject is TimelineSubject.ALERT:
-            return alert.id == id_
-        on_it = (alert.subject_type, alert.subject_id) == (subject, id_)
-        on_transfer = alert.subject_type == "transfer" and alert.subject_id in mine
-        return on_it or on_transfer or any((alert.id, number) in rests for number in numbers)
-
-    alerts = {alert.id: alert for alert in own.get(AlertRow, []) if concerned(alert)}
+    subject, is_program = wanted.subject, wanted.subject is TimelineSubject.PROGRAM
+    mine = transfers_of(own, wanted)
+    alerts = {alert.id: alert for alert in own.get(AlertRow, []) if concerns(own, alert, mine, wanted)}
     lines = [(row.bank_created_at, f"money:{row.id}", "money") for row in mine.values()]
     lines += [(row.returned_at, f"return:{row.id}", "money") for row in mine.values() if row.returned_at is not None]
     if subject in {TimelineSubject.TRANSFER, TimelineSubject.ALERT}:
-        for each in mine:
-            former = None
-            for row in [row for row in own[TransferRow] if row.id == each]:
-                if row.score_band != former:
-                    lines.append((row.scored_at, f"scored:{LAST - row.offset}:{each}", "score"))
-                former = row.score_band
+        lines += scorings_of(own, mine)
     accused = {(alert.subject_type, alert.subject_id) for alert in alerts.values()}
-    scored = accused if subject is TimelineSubject.ALERT else {(str(subject), id_)}
+    scored = accused if subject is TimelineSubject.ALERT else {(str(subject), wanted.subject_id)}
     lines += [
         (row.scored_at, f"score:{LAST - row.offset}:{row.id}", "score")
         for row in own.get(ScoreRow, [])
         if (row.subject_type, row.subject_id) in scored and row.band != row.former_band
     ]
     lines += [(row.opened_at, f"alert:{row.id}", "alert") for row in alerts.values()]
-    decided = [row for row in own.get(DispositionRow, []) if row.alert_id in alerts]
+    decided = [row for row in own.get(DispositionRow, []) if is_program or row.alert_id in alerts]
     lines += [(row.created_at, f"decision:{row.id}", "decision") for row in decided]
-    labelled = [row for row in own.get(LabelRow, []) if row.transfer_id in mine]
+    labelled = [row for row in own.get(LabelRow, []) if is_program or row.transfer_id in mine]
     lines += [(row.created_at, f"label:{row.id}", "label") for row in labelled]
     kept = [(at, key) for at, key, kind in lines if wanted.kinds is None or kind in wanted.kinds]
     return sorted(kept, key=lambda each: (-each[0], each[1]))
@@ -182,6 +199,7 @@ SUBJECTS: Final = [
     (TimelineSubject.ENTITY, "ent_1"),
     (TimelineSubject.COUNTERPARTY, "cpt_1"),
     (TimelineSubject.ACCOUNT, "acc_1"),
+    (TimelineSubject.PROGRAM, PROGRAM),
 ]
 
 
