@@ -169,11 +169,13 @@ class CommitFeed:
         beat_at = check_at = loop.time()
         try:
             while True:
-                with suppress(TimeoutError):
-                    async with asyncio.timeout_at(min(beat_at, check_at)):
-                        await self._changed.wait()
+                due_at = min(beat_at, check_at)
+                if not self._commits:
+                    with suppress(TimeoutError):
+                        async with asyncio.timeout_at(due_at):
+                            await self._changed.wait()
                 self._changed.clear()
-                while self._commits:
+                while self._commits and loop.time() < due_at:
                     await self._publish(self._commits.popleft())
                 if loop.time() >= check_at:
                     check_at = loop.time() + CHECK_EVERY_S
