@@ -11,6 +11,7 @@ from typing import Self
 
 import msgspec
 
+from tests.support.following import Follower
 from tests.support.listening import Listener, Told
 from tests.support.live_feed import DAY, WIRE, LiveBank, LiveFeed, now, text_of
 from tests.support.running_service import COMMAND, RunningService, post_until_taken
@@ -46,39 +47,6 @@ def bodies(first: int, count: int) -> list[bytes]:
         data |= {"counterparty_id": f"cpty_{number % 7}", "created_at": at, "updated_at": at}
         events.append({"id": f"evnt_kill_{number}", "type": WIRE, "created_at": at, "data": data})
     return [msgspec.json.encode(event) for event in events]
-
-
-class Follower:
-    """Comes back with its last id whenever the connection breaks, as a browser does."""
-
-    def __init__(self, service: RunningService, token: str) -> None:
-        self._service, self._token = service, token
-        self._is_over = threading.Event()
-        self.told: list[Told] = []
-        self.last_id = self.first_id = ""
-        self.breaks = -1
-        self._thread = threading.Thread(target=self._run, daemon=True)
-
-    def __enter__(self) -> Self:
-        self._thread.start()
-        eventually(lambda: self.first_id)
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._is_over.set()
-        self._thread.join(60)
-
-    def _run(self) -> None:
-        while not self._is_over.is_set():
-            listener = Listener(self._service.port, self._token, last_id=self.last_id)
-            listener.begin()
-            self.breaks += 1
-            while not listener.is_done and not self._is_over.wait(0.01):
-                self.first_id = self.first_id or listener.last_id
-            listener.end()
-            self.told += listener.told
-            self.last_id = listener.last_id or self.last_id
-            self._is_over.wait(0.05)
 
 
 def test_given_kills_of_the_service_when_a_reader_comes_back_then_it_has_every_event_once_and_in_order(
