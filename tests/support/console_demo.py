@@ -1,0 +1,109 @@
+"""``clearhold demo`` behind a browser: started as a person starts it, its live phase over, its service still there."""
+
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any, Final, Self
+
+import httpx
+import msgspec
+from playwright.sync_api import Browser, BrowserContext, Page
+
+from tests.support.running_service import COMMAND, free_port
+
+READY_WITHIN_S: Final = 240.0
+OPTIONS: Final = ("--seed", "7", "--days", "35", "--seconds", "6", "--pace", "15")
+LAST_WORDS: Final = "curl -s"
+STOPS_WITHIN_S: Final = 30.0
+ANSWERS_WITHIN_S: Final = 30.0
+ANN: Final = "ann@bank.example"
+BOB: Final = "bob@bank.example"
+DESK: Final = (1440, 1000)
+
+
+class _Stage(msgspec.Struct):
+    operator_token: str
+
+
+class ConsoleDemo:
+    """``token`` is the operator's; ``url`` the service's address."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder, self._output = folder / "demo", folder / "output"
+        port = free_port()
+        self.url = f"http://127.0.0.1:{port}"
+        self._command = [
+            sys.executable,
+            "-c",
+            COMMAND,
+            "demo",
+            "--data",
+            str(self._folder),
+            "--port",
+            str(port),
+            *OPTIONS,
+        ]
+
+    def __enter__(self) -> Self:
+        with self._output.open("wb") as output:
+            self._process = subprocess.Popen(self._command, stdout=output, stderr=subprocess.STDOUT)
+        end_at = time.monotonic() + READY_WITHIN_S
+        while LAST_WORDS not in self._output.read_text("utf-8"):
+            assert self._process.poll() is None, self._output.read_text("utf-8")
+            assert time.monotonic() < end_at, self._output.read_text("utf-8")
+            time.sleep(0.1)
+        self.token = msgspec.json.decode((self._folder / "demo.json").read_bytes(), type=_Stage).operator_token
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._process.send_signal(signal.SIGINT)
+        try:
+            self._process.wait(STOPS_WITHIN_S)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+
+    def read(self, path: str, **query: str) -> dict[str, Any]:
+        """The answer of the interface."""
+        headers = {"Authorization": f"Bearer {self.token}", "X-Operator": ANN}
+        answer = httpx.get(self.url + path, params=query, headers=headers, timeout=ANSWERS_WITHIN_S)
+        assert answer.is_success, answer.text
+        read: dict[str, Any] = answer.json()
+        return read
+
+    def person(self, browser: Browser, name: str = ANN, **options: object) -> "Person":
+        """A browser of its own, in which this person is signed in."""
+        options = {"viewport": {"width": DESK[0], "height": DESK[1]}} | options
+        person = Person(browser.new_context(base_url=self.url, **options), name)  # type: ignore[arg-type]
+        person.sign_in(self.token)
+        return person
+
+
+class Person:
+    """A browser with a person; ``faults`` are errors of its console, refused requests and reports of the policy."""
+
+    def __init__(self, context: BrowserContext, name: str) -> None:
+        self.context, self.name = context, name
+        self.faults: list[str] = []
+        self.page: Page = context.new_page()
+        self.page.on("console", lambda message: self._note(message.type, message.text))
+        self.page.on("pageerror", lambda error: self.faults.append(str(error)))
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.context.close()
+
+    def sign_in(self, token: str, wanted: str = "/console/queue") -> None:
+        self.page.goto(f"/console/sign-in?next={wanted}")
+        self.page.get_by_label("Token").fill(token)
+        self.page.get_by_label("Your name").fill(self.name)
+        self.page.get_by_role("button", name="Sign in").click()
+        self.page.wait_for_url(f"**{wanted}")
+
+    def _note(self, kind: str, text: str) -> None:
+        if kind in {"error", "warning"}:
+            self.faults.append(text)
