@@ -9,7 +9,7 @@ from litestar.handlers import HTTPRouteHandler
 
 from clearhold.api.console.frame import FILES, MEDIA_TYPES, STATIC_PATH, address_of, framed, headers_of
 from clearhold.api.console.guard import PUBLIC, SIGN_IN
-from clearhold.api.console.pages import queue, sign_in, workspace
+from clearhold.api.console.pages import approvals, queue, sign_in, today, workspace
 from clearhold.api.console.visit import Answer, Handle, RedirectAnswer, Visit, visit_of
 from clearhold.api.http.envelope import ApiRequest
 from clearhold.api.http.head import IMMUTABLE, published
@@ -65,6 +65,9 @@ CONSOLE_ROUTES: Final = (
     _page(SIGN_IN, sign_in.show, public=True),
     _write(SIGN_IN, sign_in.sign_in, public=True),
     _write("/console/sign-out", sign_in.sign_out, public=True),
+    _page(today.PATH, today.show),
+    _page(approvals.PATH, approvals.show),
+    _write(f"{approvals.PATH}/{{action_id:str}}", approvals.answer),
     _page("/console/queue", queue.show),
     _page("/console/stacks/{stack_id:str}", workspace.show),
     _write("/console/stacks/{stack_id:str}/decide", workspace.decide),

@@ -9,6 +9,7 @@ from clearhold.api.counts.routes import CountService
 from clearhold.api.explain.service import ExplainService
 from clearhold.api.http.auth import Authenticator
 from clearhold.api.labels.routes import LabelService
+from clearhold.api.metrics.routes import MetricsService
 from clearhold.api.overview.routes import OverviewService
 from clearhold.api.program_service import ProgramService
 from clearhold.api.record.service import RecordService
@@ -27,6 +28,7 @@ class ConsoleServices(NamedTuple):
     counts: CountService
     explanations: ExplainService
     labels: LabelService
+    metrics: MetricsService
     overview: OverviewService
     programs: ProgramService
     record: RecordService

@@ -1,0 +1,72 @@
+"""Small charts of figures, as SVG without inline style: a line of scores, a bar of use, the states of indicators."""
+
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+import htpy as h
+
+from clearhold.api.console.components.words import NO_VALUE
+
+_polyline: Final = h.Element("polyline")
+_circle: Final = h.Element("circle")
+_title: Final = h.Element("title")
+_rect: Final = h.Element("rect")
+_WIDTH, _HEIGHT, _EDGE = 120, 28, 3
+_MOST: Final = 100
+
+STATES: Final[Mapping[str, str]] = {"breach": "■", "watch": "▲", "ok": "●", "unmeasured": "○"}
+"""The shape of each state of an indicator, the worst first."""
+
+
+def sparkline(values: Sequence[int | None], words: str) -> h.Element:
+    """Values of 0 to 100, oldest first; a gap where one was not measured."""
+    step = (_WIDTH - 2 * _EDGE) / max(1, len(values) - 1)
+    places = [
+        None if value is None else (_EDGE + at * step, _HEIGHT - _EDGE - (_HEIGHT - 2 * _EDGE) * value / _MOST)
+        for at, value in enumerate(values)
+    ]
+    last = next((place for place in reversed(places) if place is not None), None)
+    return h.svg(".spark", viewBox=f"0 0 {_WIDTH} {_HEIGHT}", role="img")[
+        _title[words],
+        [_polyline(points=" ".join(f"{x:.1f},{y:.1f}" for x, y in stretch)) for stretch in _stretches(places)],
+        None if last is None else _circle(cx=f"{last[0]:.1f}", cy=f"{last[1]:.1f}", r="2.2"),
+    ]
+
+
+def _stretches(places: Sequence[tuple[float, float] | None]) -> list[list[tuple[float, float]]]:
+    """The runs without a gap of at least two places."""
+    stretches: list[list[tuple[float, float]]] = [[]]
+    for place in places:
+        if place is None:
+            stretches.append([])
+        else:
+            stretches[-1].append(place)
+    return [each for each in stretches if len(each) > 1]
+
+
+def use_bar(share: float, words: str) -> h.Element:
+    """A share of a limit; over 1 it is full and marked."""
+    width = f"{min(1.0, max(0.0, share)) * _MOST:.1f}"
+    return h.svg(".use", viewBox="0 0 100 6", role="img", preserveAspectRatio="none")[
+        _title[words],
+        _rect(".over" if share >= 1 else ".within", width=width, height="6"),
+    ]
+
+
+def states(of: Mapping[str, str]) -> h.Node:
+    """The indicators of a program by shape: breaches and watches by name, the rest as a number."""
+    named = [(state, name) for state in ("breach", "watch") for name, its in of.items() if its == state]
+    rest = sum(1 for its in of.values() if its == "ok")
+    unmeasured = sum(1 for its in of.values() if its == "unmeasured")
+    if not of:
+        return NO_VALUE
+    return h.ul(".states")[
+        (
+            h.li(f".{state}")[h.span(aria_hidden="true")[STATES[state]], f" {name.replace('_', ' ')} {state}"]
+            for state, name in named
+        ),
+        h.li(".ok")[h.span(aria_hidden="true")[STATES["ok"]], f" {rest} ok"] if rest else None,
+        h.li(".unmeasured")[h.span(aria_hidden="true")[STATES["unmeasured"]], f" {unmeasured} not measured"]
+        if unmeasured
+        else None,
+    ]

@@ -1,0 +1,233 @@
+"""Approvals: requests that wait for a second person, what each changes, and the answers of two people."""
+
+from collections.abc import Mapping, Sequence
+from enum import StrEnum
+from typing import Any, Final
+
+import htpy as h
+import msgspec
+
+from clearhold.api.actions.schemas import Action, ActionsQuery, ApprovalRequest, EndingRequest
+from clearhold.api.console.components.words import count, moment, money, outsider
+from clearhold.api.console.visit import Answer, HtmlAnswer, RedirectAnswer, Visit
+from clearhold.api.http.error_table import ERRORS
+from clearhold.api.http.request_schema import RequestSchema
+from clearhold.features.core.entries.actions import ActionStatus, ActionType, same_person
+from clearhold.features.core.errors import FieldCode, RiskError, invalid
+from clearhold.features.core.principal import OperatorIdentity
+
+PATH: Final = "/console/approvals"
+_ENDING: Final = RequestSchema(EndingRequest)
+_WAITING: Final = ActionsQuery(status=(ActionStatus.REQUESTED,), limit=100)
+_ENDED: Final = ActionsQuery(
+    status=tuple(each for each in ActionStatus if each is not ActionStatus.REQUESTED), limit=20
+)
+_WORDS: Final[Mapping[ActionType, str]] = {
+    ActionType.CLEAR_HOLD: "Release the hold",
+    ActionType.CANCEL_TRANSFER: "Cancel the transfer",
+    ActionType.PAUSE_CARD: "Pause the card",
+    ActionType.SUSPEND_CARD_ACCOUNT: "Suspend the card account",
+    ActionType.FREEZE_ACCOUNT: "Freeze the account",
+    ActionType.REQUEST_TO_PROGRAM: "Ask the program",
+    ActionType.PERIODIC_REVIEW: "Begin a periodic review",
+    ActionType.SET_LIMIT: "Change a limit",
+    ActionType.ACTIVATE_POLICY: "Put a policy in force",
+    ActionType.SET_AUTONOMY: "Change what the platform closes alone",
+    ActionType.ACTIVATE_RULE: "Put a rule in force",
+    ActionType.PAUSE_RULE: "Pause a rule",
+    ActionType.ACTIVATE_SCORECARD: "Put a scorecard in force",
+    ActionType.DECIDE_ALERT: "Decide a hard alert",
+}
+_CENTS: Final = "Cents"
+
+
+class ActionAnswer(StrEnum):
+    APPROVE = "approve"
+    DECLINE = "decline"
+    WITHDRAW = "withdraw"
+
+
+class RefusedAnswer(msgspec.Struct, frozen=True, kw_only=True):
+    """An answer that was not taken, with the typed note."""
+
+    action_id: str
+    sentence: str
+    note: str
+    status: int
+
+
+async def show(visit: Visit) -> Answer:
+    return await _page(visit, None)
+
+
+async def _page(visit: Visit, refusal: RefusedAnswer | None) -> HtmlAnswer:
+    services, principal = visit.services, visit.principal
+    waiting = await services.actions.page(principal, _WAITING)
+    ended = await services.actions.page(principal, _ENDED)
+    programs = {each.id: each.name for each in services.programs.list(principal, source=None)}
+    mine = [each for each in waiting.data if _is_mine(visit, each)]
+    others = [each for each in waiting.data if not _is_mine(visit, each)]
+    content = h.div(".approvals")[
+        h.h1["Approvals"],
+        _answered(visit) if refusal is None else None,
+        h.section[
+            h.h2[f"Wait for you: {len(others)}"],
+            h.ul[(_request(visit, each, programs, refusal) for each in others)]
+            if others
+            else h.p["Nothing waits for you."],
+        ],
+        h.section[
+            h.h2[f"You asked for: {len(mine)}"],
+            h.ul[(_request(visit, each, programs, refusal) for each in mine)]
+            if mine
+            else h.p["You asked for nothing."],
+        ],
+        h.section[h.h2["Answered"], _answers(ended.data)],
+        h.p[f"More than {len(waiting.data)} wait; the newest are here."] if waiting.has_more else None,
+    ]
+    return HtmlAnswer("Approvals", content, status=200 if refusal is None else refusal.status)
+
+
+async def answer(visit: Visit) -> Answer:
+    """Approve, decline or withdraw, as the button says."""
+    action_id = visit.params["action_id"]
+    try:
+        action = await _carried_out(visit, action_id)
+    except RiskError as error:
+        status = ERRORS[error.code].status
+        note = visit.form.get("note", "")
+        refusal = RefusedAnswer(action_id=action_id, sentence=str(error), note=note, status=status)
+        return await _page(visit, refusal)
+    return RedirectAnswer(f"{PATH}?answered={action.id}&as={action.status.value}")
+
+
+async def _carried_out(visit: Visit, action_id: str) -> Action:
+    services, wanted = visit.services, visit.form.get("answer")
+    if wanted not in set(ActionAnswer):
+        raise invalid("answer", f"must be one of {', '.join(ActionAnswer)}", FieldCode.NOT_ONE_OF)
+    if wanted == ActionAnswer.APPROVE:
+        return await services.actions.approve(visit.principal, action_id, ApprovalRequest(), visit.effect_id())
+    ending, _ = _ENDING.decode(msgspec.json.encode({"note": visit.form.get("note", "")}))
+    end = services.actions.decline if wanted == ActionAnswer.DECLINE else services.actions.withdraw
+    return await end(visit.principal, action_id, ending, visit.effect_id())
+
+
+def _is_mine(visit: Visit, action: Action) -> bool:
+    return same_person(visit.principal.operator, action.requested_by)
+
+
+def _answered(visit: Visit) -> h.Node:
+    status = visit.query.get("as")
+    if status not in set(ActionStatus):
+        return None
+    return h.p(".note", role="status")["Answered: ", h.code[visit.query.get("answered", "")], f" is {status}."]
+
+
+def _request(visit: Visit, action: Action, programs: Mapping[str, str], refusal: RefusedAnswer | None) -> h.Element:
+    own = refusal if refusal is not None and refusal.action_id == action.id else None
+    is_mine = _is_mine(visit, action)
+    return h.li(".request", id=f"action-{action.id}")[
+        h.h3[
+            _WORDS[action.type],
+            " ",
+            h.code[action.target_id],
+            h.span(".simulated")["simulated"] if action.simulated is True else None,
+        ],
+        h.p(".small")[
+            "Requested by ",
+            outsider(action.requested_by),
+            _known_by(action.requested_identity),
+            " at ",
+            moment(action.created_at),
+            " · program ",
+            outsider(programs.get(action.program_id or ""), "the whole bank"),
+            (" · ", h.a(href=f"/console/alerts/{action.alert_id}")["its alert"]) if action.alert_id else None,
+        ],
+        _change(action.change),
+        h.p(".refusal", role="alert")[own.sentence] if own is not None else None,
+        _own_form(visit, action, own) if is_mine else _answer_form(visit, action, own),
+    ]
+
+
+def _known_by(identity: OperatorIdentity | None) -> str:
+    if identity is OperatorIdentity.PERSON:
+        return " (proven)"
+    return " (a name typed under a shared token)" if identity is OperatorIdentity.CLAIMED else " (an API key)"
+
+
+def _change(change: Mapping[str, Any] | None) -> h.Node:
+    """What the request changes, a row for each part; of a part with an old and a new value both."""
+    if change is None:
+        return None
+    return h.table(".change")[
+        h.tbody[(h.tr[h.th(scope="row")[name], h.td[_value(name, value)]] for name, value in change.items())]
+    ]
+
+
+def _value(name: str, value: Any) -> h.Node:
+    if value is None:
+        return "none"
+    if name.endswith(_CENTS) and str(value).isdigit():
+        return money(str(value))
+    if isinstance(value, str | int | float) and not isinstance(value, bool):
+        return outsider(str(value))
+    return h.pre[msgspec.json.format(msgspec.json.encode(value), indent=2).decode()]
+
+
+def _own_form(visit: Visit, action: Action, refusal: RefusedAnswer | None) -> h.Element:
+    """Its requester may not approve it, and may withdraw it."""
+    return h.div[
+        h.p["Another person has to approve this."],
+        visit.form_of(
+            f"{PATH}/{action.id}",
+            _note_field(action, "Why you withdraw it", refusal),
+            h.button(type="submit", name="answer", value=ActionAnswer.WITHDRAW.value)["Withdraw"],
+        ),
+    ]
+
+
+def _answer_form(visit: Visit, action: Action, refusal: RefusedAnswer | None) -> h.Element:
+    if visit.signed_in.is_read_only:
+        return h.p["This session may read and not answer."]
+    return visit.form_of(
+        f"{PATH}/{action.id}",
+        _note_field(action, "Why, if you decline", refusal),
+        h.button(".main", type="submit", name="answer", value=ActionAnswer.APPROVE.value)[
+            f"Approve as {visit.signed_in.session.name}"
+        ],
+        h.button(type="submit", name="answer", value=ActionAnswer.DECLINE.value)["Decline"],
+    )
+
+
+def _note_field(action: Action, label: str, refusal: RefusedAnswer | None) -> h.Node:
+    return (
+        h.label(for_=f"note-{action.id}")[label],
+        h.textarea(id=f"note-{action.id}", name="note", rows="2", maxlength="8000")[
+            "" if refusal is None else refusal.note
+        ],
+    )
+
+
+def _answers(ended: Sequence[Action]) -> h.Node:
+    if not ended:
+        return h.p["Nothing was answered yet."]
+    heads = ("Action", "On", "Requested by", "Answer", "By", "Note")
+    return h.div(".wide", tabindex="0", role="region", aria_label="Answered requests")[
+        h.table[
+            h.caption(".hidden")[count(len(ended), "answered request")],
+            h.thead[h.tr[(h.th(scope="col")[each] for each in heads)]],
+            h.tbody[
+                (
+                    h.tr[
+                        h.td[_WORDS[each.type]],
+                        h.td[h.code[each.target_id]],
+                        h.td[outsider(each.requested_by)],
+                        h.td[each.status.value],
+                        h.td[outsider(each.approved_by or each.ended_by, "one person was enough")],
+                        h.td[outsider(each.note or each.error)],
+                    ]
+                    for each in ended
+                )
+            ],
+        ]
+    ]

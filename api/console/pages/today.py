@@ -1,0 +1,139 @@
+"""Today: how many alerts wait and are late, in words; every program in one row; the decisions of the platform."""
+
+import asyncio
+from typing import Final
+
+import htpy as h
+import msgspec
+
+from clearhold.api.console.components.figures import sparkline, states, use_bar
+from clearhold.api.console.components.words import band_mark, count, money, outsider
+from clearhold.api.console.visit import Answer, HtmlAnswer, Visit
+from clearhold.api.counts.routes import Counts, CountsQuery
+from clearhold.api.metrics.routes import Metrics, MetricsQuery
+from clearhold.api.overview.routes import CapNearlyUsed, Overview, OverviewQuery, ProgramOverview
+from clearhold.features.core.entries.actions import COUNTED_KINDS
+from clearhold.features.core.errors import UnavailableError
+
+PATH: Final = "/console/today"
+
+_MOST_CAPS: Final = 2
+
+
+class TodayView(msgspec.Struct, frozen=True, kw_only=True):
+    """What the page shows; ``metrics`` are None while the state of a program cannot be read."""
+
+    counts: Counts
+    overview: Overview
+    metrics: Metrics | None
+
+
+async def show(visit: Visit) -> Answer:
+    services, principal = visit.services, visit.principal
+    counts, overview, metrics = await asyncio.gather(
+        services.counts.read(principal, CountsQuery()),
+        services.overview.read(principal, OverviewQuery()),
+        _metrics(visit),
+    )
+    return HtmlAnswer("Today", _page(TodayView(counts=counts, overview=overview, metrics=metrics)))
+
+
+async def _metrics(visit: Visit) -> Metrics | None:
+    try:
+        return await visit.services.metrics.read(visit.principal, MetricsQuery(days=1))
+    except UnavailableError:
+        return None
+
+
+def _page(view: TodayView) -> h.Element:
+    return h.div(".today")[
+        h.h1["Today"],
+        _summary(view.counts),
+        h.section[h.h2["Programs"], _programs(view.overview)],
+        h.section[h.h2["Decided by the platform alone, this UTC day"], _platform(view.metrics)],
+    ]
+
+
+def _summary(counts: Counts) -> h.Element:
+    """The day in words, each figure a link to its list."""
+    queue = "/console/queue"
+    return h.p(".lead")[
+        h.a(href=queue)[f"{count(counts.waiting, 'alert')} to decide"],
+        ". ",
+        h.a(".soon", href=f"{queue}?sort=dueAt")[f"{counts.due_soon:,} due within 4 hours"],
+        ", ",
+        h.a(href=f"{queue}?overdue=true", class_="late" if counts.overdue else None)[f"{counts.overdue:,} late"],
+        ". ",
+        h.a(href="/console/approvals")[_approvals(counts.approvals)],
+        ".",
+    ]
+
+
+def _approvals(number: int) -> str:
+    return f"{count(number, 'request')} {'waits' if number == 1 else 'wait'} for a second person"
+
+
+def _programs(overview: Overview) -> h.Node:
+    if not overview.programs:
+        return h.p(".empty")[
+            "There are no programs yet. An administrator creates them: ",
+            h.code["POST /api/admin/programs"],
+            ".",
+        ]
+    heads = ("Program", "Score", "30 days", "Indicators", "Waiting", "Late", "Limits near their end")
+    return h.div(".wide", tabindex="0", role="region", aria_label="Programs")[
+        h.table(".programs")[
+            h.thead[h.tr[(h.th(scope="col")[each] for each in heads)]],
+            h.tbody[(_program(each) for each in overview.programs)],
+        ]
+    ]
+
+
+def _program(program: ProgramOverview) -> h.Element:
+    measured = [each for each in program.history if each is not None]
+    words = (
+        f"Scores of 30 days: {min(measured)} to {max(measured)}, last {measured[-1]}" if measured else "No scores yet"
+    )
+    queue = f"/console/queue?programId={program.program_id}"
+    return h.tr[
+        h.th(scope="row")[
+            outsider(program.name), h.span(".simulated")["simulated"] if program.simulated is True else None
+        ],
+        h.td[band_mark(program.band, program.score), h.span(".small")[f" n = {program.n}"]],
+        h.td[sparkline(program.history, words)],
+        h.td[states(program.kris)],
+        h.td(".number")[h.a(href=queue)[f"{program.waiting:,}"] if program.waiting else "0"],
+        h.td(".number")[h.a(".late", href=f"{queue}&overdue=true")[f"{program.overdue:,}"] if program.overdue else "0"],
+        h.td[_caps(program.caps)],
+    ]
+
+
+def _caps(caps: tuple[CapNearlyUsed, ...] | None) -> h.Node:
+    if caps is None:
+        return "not known right now"
+    if not caps:
+        return "none"
+    return h.ul(".caps")[
+        (h.li[use_bar(each.share, _cap_words(each)), h.span[_cap_words(each)]] for each in caps[:_MOST_CAPS]),
+        h.li[f"and {len(caps) - _MOST_CAPS} more"] if len(caps) > _MOST_CAPS else None,
+    ]
+
+
+def _cap_words(cap: CapNearlyUsed) -> str:
+    is_count = cap.kind in COUNTED_KINDS
+    observed, most = (cap.observed, cap.cap) if is_count else (money(cap.observed), money(cap.cap))
+    return f"{cap.kind.value.replace('_', ' ')}: {observed} of {most}, {cap.share:.0%}"
+
+
+def _platform(metrics: Metrics | None) -> h.Node:
+    if metrics is None:
+        return h.p["The state of a program cannot be read right now. Load the page again in a moment."]
+    closed, overturned = metrics.auto_closed, metrics.overturned
+    if not closed.n:
+        return h.p["No alert opened today."]
+    share = f"{closed.value:.0%}" if closed.value is not None else "none"
+    turned = f"{overturned.value:.0%} of {count(overturned.n, 'decision')}" if overturned.value is not None else "none"
+    return h.p[
+        f"{share} of {count(closed.n, 'alert')} that opened today closed by the policy alone. ",
+        f"People overturned: {turned}.",
+    ]
