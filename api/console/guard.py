@@ -91,7 +91,7 @@ class Guard(ASGIMiddleware):
             form=_fields_of(raw),
             path=scope["path"],
             nonce=secrets.token_urlsafe(NONCE_BYTES),
-            target=(target[0].decode("ascii", "replace") if target else "") if is_part else None,
+            target=_id_of(target) if is_part else None,
             address=scope["client"][0] if scope["client"] else "",
             now=self._clock.now(),
         )
@@ -107,6 +107,11 @@ class Guard(ASGIMiddleware):
             await self._services.sessions.end(session)
             return None
         return SignedIn(session, msgspec.structs.replace(proven, operator=session.name))
+
+
+def _id_of(target: list[bytes]) -> str:
+    """The id in ``section#preview``, as htmx names the element that an answer is for."""
+    return target[0].decode("ascii", "replace").rpartition("#")[2] if target else ""
 
 
 def cookie_of(scope: Any) -> str | None:

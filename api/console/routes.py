@@ -70,5 +70,6 @@ CONSOLE_ROUTES: Final = (
     _write(f"{approvals.PATH}/{{action_id:str}}", approvals.answer),
     _page("/console/queue", queue.show),
     _page("/console/stacks/{stack_id:str}", workspace.show),
+    _page("/console/stacks/{stack_id:str}/row", queue.show_row),
     _write("/console/stacks/{stack_id:str}/decide", workspace.decide),
 )

@@ -57,7 +57,7 @@ from clearhold.features.core.principal import KeyScope, Principal
 from clearhold.features.core.vocabulary import WAITING, AlertStatus, Band, Severity, StackKind, SubjectType
 from clearhold.features.state.stack_book import stack_id_of
 from clearhold.store.duck.alert_lists import SubjectNames
-from clearhold.store.duck.stacks import StackFigures, StackFilter, Stacks
+from clearhold.store.duck.stacks import StackFigures, StackFilter, Stacks, StackTotals
 
 _BY_PARTY: Final = frozenset({StackKind.ENTITY, StackKind.ACCOUNT, StackKind.COUNTERPARTY})
 _BANDS: Final = (Band.UNSCORED, Band.CLEAR, Band.REVIEW, Band.HOLD)  # the worst last
@@ -80,6 +80,12 @@ class StackService:
         """In the order that the query names; a programId of another tenant is a 404."""
         wanted = filter_of(StackFilter, query, self._programs.filter_by(principal, query.program_id))
         return StackPage.of(*await self._list.page(principal, wanted, query))
+
+    async def totals(self, principal: Principal, query: StacksQuery, due_before: int) -> StackTotals:
+        """The numbers of all pages of a list of waiting stacks; ``due_before`` is an instant in microseconds."""
+        wanted = filter_of(StackFilter, query, self._programs.filter_by(principal, query.program_id))
+        wanted = msgspec.structs.replace(wanted, now=self._clock.now())
+        return await to_thread.run_sync(self._stacks.totals_of, principal, wanted, due_before)
 
     async def read(self, principal: Principal, stack_id: str) -> StackDetail:
         figures = await self._figures(principal, stack_id)
@@ -144,7 +150,8 @@ class StackService:
         return self._stacks.page_of(principal, msgspec.structs.replace(wanted, now=self._clock.now()), after, limit)
 
     def _to_stacks(self, principal: Principal, rows: Sequence[StackFigures]) -> list[Stack]:
-        names = self._names.of(principal, {_subject_of(row) for row in rows})
+        subjects = {_subject_of(row) for row in rows}
+        names = self._names.of(principal, subjects) | self._names.of_owners(principal, subjects)
         return [self._to_stack(row, names.get(_subject_of(row))) for row in rows]
 
     def _to_stack(self, row: StackFigures, name: str | None) -> Stack:

@@ -43,7 +43,7 @@ class StackSubject(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
     type: Annotated[SubjectType, about("What it is.")]
     id: Annotated[str, about("The bank's id.")]
-    name: Annotated[str | None, about("The name as the bank gave it; null without one.")]
+    name: Annotated[str | None, about("The name as the bank gave it, of an account its owner's; null without one.")]
 
 
 class Stack(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):

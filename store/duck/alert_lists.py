@@ -177,6 +177,11 @@ _NAMES: Final = f"""
     SELECT '{{kind}}', program_id, id, arg_max(name, "offset") FROM {{table}}
     WHERE tenant_id = ? AND id IN {TEXTS} GROUP BY ALL"""
 _NAMED: Final = {SubjectType.ENTITY: "entities", SubjectType.COUNTERPARTY: "counterparties"}
+_OWNERS: Final = f"""
+    SELECT program_id, account_id, arg_max(name, "offset") FROM (
+        SELECT program_id, id AS account_id, arg_max(entity_id, "offset") AS id FROM accounts
+        WHERE tenant_id = ? AND id IN {TEXTS} GROUP BY program_id, account_id
+    ) JOIN entities USING (program_id, id) WHERE tenant_id = ? GROUP BY program_id, account_id"""
 
 SubjectKey = tuple[str, str, str]
 """Type, program and id of a subject."""
@@ -192,3 +197,9 @@ class SubjectNames(CommittedRows):
                 tuples = self._read(_NAMES.format(kind=kind, table=table), [principal.tenant_id, listed(ids)])
                 names |= {(type_, program, id_): name or None for type_, program, id_, name in tuples}
         return names
+
+    def of_owners(self, principal: Principal, subjects: set[SubjectKey]) -> dict[SubjectKey, str | None]:
+        """The newest names of the owners of accounts; accounts without a known owner are left out."""
+        ids = sorted({id_ for type_, _, id_ in subjects if type_ == SubjectType.ACCOUNT})
+        tuples = self._read(_OWNERS, [principal.tenant_id, listed(ids), principal.tenant_id]) if ids else []
+        return {(SubjectType.ACCOUNT.value, program, id_): name or None for program, id_, name in tuples}

@@ -9,7 +9,7 @@ Errors  none; an unknown stack is None
 
 from collections.abc import Callable, Mapping, Sequence
 from operator import attrgetter
-from typing import Final
+from typing import Final, NamedTuple
 
 import duckdb
 import msgspec
@@ -115,6 +115,18 @@ class StackFigures(msgspec.Struct, frozen=True, kw_only=True):
     place: int = 0  # its sort key
 
 
+class StackTotals(NamedTuple):
+    """Numbers of listed stacks and of their waiting alerts; of stacks, the overdue ones, and the ones due later before
+    an instant; ``new`` ones have only alerts opened at ``opened_from`` of the filters or later.
+    """
+
+    stacks: int
+    alerts: int
+    overdue: int
+    due_before: int
+    new: int
+
+
 class Stacks(Alerts, table="alerts", row_type=AlertRow, rank="queue_rank"):
     """The stacks of a tenant, within the principal's reach."""
 
@@ -144,6 +156,22 @@ class Stacks(Alerts, table="alerts", row_type=AlertRow, rank="queue_rank"):
         places = self._read(sql, [*values, *matching.values, *marks, limit])
         figures = self._figures(principal, [stack_id for _, stack_id in places], statuses)
         return [msgspec.structs.replace(figures[stack_id], place=place) for place, stack_id in places]
+
+    def totals_of(self, principal: Principal, wanted: StackFilter, before: int) -> StackTotals:
+        """The numbers of a whole list of waiting stacks, without reading its rows; ``before`` is as ``due_before``."""
+        matches = _matcher(wanted, self._ids.narrowed(principal, wanted))
+        since, now = wanted.opened_from or 0, wanted.now
+        stacks = alerts = overdue = due_before = new = 0
+        for _, members in self._waiting.every_stack(principal):
+            if not any(map(matches, members)):
+                continue
+            stacks += 1
+            alerts += len(members)
+            due_at = min((alert.due_at for alert in members if alert.due_at is not None), default=None)
+            overdue += due_at is not None and due_at < now
+            due_before += due_at is not None and now <= due_at < before
+            new += all(alert.opened_at >= since for alert in members)
+        return StackTotals(stacks, alerts, overdue, due_before, new)
 
     def read(self, principal: Principal, stack_id: str) -> StackFigures | None:
         """A stack with the figures of its waiting alerts; of all its alerts when none waits.
