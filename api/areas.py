@@ -27,6 +27,7 @@ from clearhold.api.dispositions.routes import AREA as DISPOSITIONS
 from clearhold.api.docs_page.routes import AREA as DOCS_PAGE
 from clearhold.api.events.routes import AREA as EVENTS
 from clearhold.api.explain.routes import AREA as EXPLAIN
+from clearhold.api.graph.routes import AREA as GRAPH
 from clearhold.api.http.auth import Authenticator
 from clearhold.api.http.envelope import render_error, stamp_headers
 from clearhold.api.http.gate import Gate
@@ -80,6 +81,7 @@ AREAS: Final[tuple[Area, ...]] = (
     DOCS_PAGE,
     EVENTS,
     EXPLAIN,
+    GRAPH,
     INGEST,
     KEYS,
     KRIS,

@@ -34,6 +34,9 @@ HEADER_NAME: Final = r"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$(?!\n)"
 ACCOUNT: Final = r"^[^\x00]{1,64}$(?!\n)"
 ROUTING: Final = r"^[^\x00]{8,64}$(?!\n)"
 BANK_ID: Final = r"^ *[^\x00-\x20\x7f-\x9f][^\x00-\x1f\x7f-\x9f]*$(?!\n)"
+AROUND: Final = (
+    r"^(transfer|entity|account|counterparty|agent|alert): *[^\x00-\x20\x7f-\x9f][^\x00-\x1f\x7f-\x9f]*$(?!\n)"
+)
 LISTED: Final = r"^[^\x00-\x1f\x7f-\x9f,]+$(?!\n)"
 NO_NUL: Final = r"^[^\x00]*$(?!\n)"
 NOT_BLANK: Final = r"^\s*[^\s\x00][^\x00]*$(?!\n)"
@@ -68,6 +71,7 @@ RULE_OF_PATTERN: Final[Mapping[str, str]] = {
     ROUTING: "must be a routing number of nine digits, or a BIC",
     NO_NUL: "must not have NUL characters",
     NOT_BLANK: "must have more than spaces, and no NUL characters",
+    AROUND: "must be transfer, entity, account, counterparty, agent or alert, a colon and its id, as in entity:enti_1",
     BANK_ID: "must not be blank or have control characters",
     LISTED: "must not have control characters",
     MOMENT: _MOMENT_RULE,
@@ -95,6 +99,7 @@ BankKeyText = Annotated[str, Meta(min_length=8, max_length=200, pattern=NO_SPACE
 BankSecretText = Annotated[str, Meta(min_length=16, max_length=ID_LIMIT, pattern=NO_SPACES)]
 HeaderName = Annotated[str, Meta(min_length=1, max_length=64, pattern=HEADER_NAME)]
 BankId = Annotated[str, Meta(min_length=1, max_length=ID_LIMIT, pattern=BANK_ID)]
+Around = Annotated[str, Meta(max_length=ID_LIMIT + 13, pattern=AROUND)]
 Listed = Annotated[str, Meta(min_length=1, max_length=ID_LIMIT, pattern=LISTED)]
 ProgramId = Annotated[str, Meta(pattern=UUID_TEXT, extra_json_schema={"format": "uuid"})]
 ProgramIds = Annotated[tuple[ProgramId, ...], Meta(min_length=1, max_length=FILTER_LIMIT)]

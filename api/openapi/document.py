@@ -55,6 +55,7 @@ TAGS: Final[Mapping[str, str]] = {
     "accounts": "The bank accounts of programs.",
     "timeline": "What happened to one thing, in time.",
     "counterparties": "The other sides of a program's transfers.",
+    "graph": "Money between parties, around one of them.",
     "agents": "On-chain agents, imported from a public scan index.",
     "alerts": "Findings that wait for a decision, and their decisions.",
     "stacks": "Waiting alerts that are one story, to look at and decide together.",

@@ -147,6 +147,11 @@ DAY_SUFFIX: Final = " (day)"
 PARAMETERS: Final[Mapping[str, str]] = {
     "tenant": "The tenant's slug; it can only confirm the token's own tenant.",
     "accountId": "The bank's id of the account.",
+    "around": "The subject: its type, a colon and its id, as in entity:enti_1. A transfer, entity, account, "
+    "counterparty, agent or alert.",
+    "asOf": "The instant at which the window of days ends: a date-time with an offset, or a date (its midnight in "
+    "UTC). Left out: the program's newest transfer.",
+    "hops": "How many steps from the center.",
     "actionId": "The action's id.",
     "actorId": "The bank's id of the actor.",
     "actorType": "What the actor is: entity, counterparty, agent or account.",
@@ -196,7 +201,7 @@ PARAMETERS: Final[Mapping[str, str]] = {
     "kind[]": "Only of these kinds.",
     "kinds[]": "Only lines of these kinds.",
     "label[]": "Only these labels.",
-    "limit": "Items a page.",
+    "limit": "Items a page; edges of a graph.",
     "before": "The id of the last delivery of a page: the list goes on behind it.",
     "overdue": "Only undecided alerts past their due time, or only the others.",
     "overturned": "true: only decisions that differ from the draft; false: only the others.",

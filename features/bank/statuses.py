@@ -60,6 +60,13 @@ DROPPED_STATUSES: Final = frozenset({"DROPPED"})  # of a settlement that its cha
 # None of them moved money: they are attempts, and never count toward sums, baselines or a first time.
 UNMOVED_STATUSES: Final = FAILED_STATUSES | CANCELED_STATUSES | DROPPED_STATUSES
 RETURN_UNDONE_STATUSES: Final = frozenset({"RETURN_DISHONORED", "RETURN_DISHONORED_FUNDS_UNLOCKED"})
+# Of rails without return codes too.
+RETURNED_STATUSES: Final = frozenset({"RETURNED", "FIRST_RETURN", "SECOND_RETURN", "USER_INITIATED_RETURNED"})
+# The money is at the payee; a refund has its own transfer. Other statuses are on the way to one of these.
+POSTED_STATUSES: Final = RETURN_UNDONE_STATUSES | {
+    *("SETTLED", "COMPLETED", "CONFIRMED", "RECLEARED"),
+    *("REFUNDED", "USER_INITIATED_RETURN_DISHONORED"),
+}
 
 REFUNDED_STATUS: Final = "REFUNDED"  # of a card
 

@@ -70,4 +70,4 @@ class Operation(msgspec.Struct, frozen=True, kw_only=True):
         url = self.path.format(*(ids[name] for name in self.fills))
         named = [f"{parameter}={ids[name]}" for parameter, name in self.query]
         asked = "&".join([*named, self.asks] if self.asks else named)
-        return f"{url}?{asked}" if asked else url
+        return f"{url}{'&' if '?' in url else '?'}{asked}" if asked else url

@@ -11,6 +11,7 @@ import msgspec
 from tests.support import operation_bodies as bodies
 from tests.support.action_operations import ACTION_OPERATIONS
 from tests.support.callers import Headers, Ids, World
+from tests.support.graph_operations import GRAPH_OPERATIONS
 from tests.support.lookup_operations import LOOKUP_OPERATIONS
 from tests.support.operation import Access as Access
 from tests.support.operation import Operation as Operation
@@ -130,21 +131,9 @@ def _admin(method: str, path: str, **more: Any) -> Operation:
 _AGENTS: Final = (
     Operation(method="GET", path="/api/agents", access=Access.BEARER, scope="reports", whole_tenant=True),
     Operation(method="GET", path="/api/agents/import", access=Access.BEARER, scope="reports", whole_tenant=True),
-    Operation(
-        method="GET",
-        path="/api/agents/{}",
-        access=Access.BEARER,
-        scope="reports",
-        whole_tenant=True,
-        fills=("agent",),
-    ),
-    Operation(
-        method="GET",
-        path="/api/agents/{}/explain",
-        access=Access.BEARER,
-        scope="reports",
-        whole_tenant=True,
-        fills=("agent",),
+    *(
+        Operation(method="GET", path=path, access=Access.BEARER, scope="reports", whole_tenant=True, fills=("agent",))
+        for path in ("/api/agents/{}", "/api/agents/{}/explain")
     ),
     Operation(method="POST", path="/api/agents/import", access=Access.OPERATOR),
 )
@@ -228,6 +217,7 @@ OPERATIONS: Final = (
         body=bodies.decision,
         needs_person=True,
     ),
+    *GRAPH_OPERATIONS,
     *STACK_OPERATIONS,
     Operation(
         method="POST",
