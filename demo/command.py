@@ -22,6 +22,7 @@ from clearhold.demo.bank import HISTORY_DAYS, SimulatedBank
 from clearhold.demo.bank_api import BankApi
 from clearhold.demo.board import Board
 from clearhold.demo.clock import now_us
+from clearhold.demo.console import console_lines
 from clearhold.demo.directory import Owners, introduce, open_books
 from clearhold.demo.ledger import Ledger
 from clearhold.demo.results import Results, read_results
@@ -100,6 +101,7 @@ class Show:
             self.console.print(agents_table(import_agents(client)))
             example = runner.last_ids.get(next(iter(stage.programs)), "TRANSFER-ID")
             say(self.console, directions(self.url, stage, transfer_id=example))
+            say(self.console, console_lines(self.url, token=stage.operator_token))
             watcher.start()
             try:
                 interrupt = self._live_until_stopped(runner, board, _all(service.require_running, watcher.require_well))

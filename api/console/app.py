@@ -25,6 +25,7 @@ from clearhold.api.http.envelope import INTERNAL, ApiRequest, refusal_of, reques
 from clearhold.api.http.error_table import ERRORS
 from clearhold.api.http.head import split_as_sent
 from clearhold.store.sessions import Sessions
+from clearhold.store.start_links import StartLinks
 
 ROOT: Final = "/console"
 
@@ -41,7 +42,9 @@ def application(resources: Resources, checks: Checks, *, base_url: str) -> ASGIA
 def wired_console(stores: Stores, services: Mapping[str, object], checks: Checks) -> Litestar:
     """``services`` are those of the areas by name."""
     sessions = Sessions(stores.hot, stores.clock)
-    of_areas = ConsoleServices.of(services, authenticator=checks.authenticator, sessions=sessions)
+    of_areas = ConsoleServices.of(
+        services, authenticator=checks.authenticator, sessions=sessions, start_links=StartLinks(stores.hot)
+    )
     app = Litestar(
         route_handlers=CONSOLE_ROUTES,
         middleware=[Guard(of_areas, checks.limits, checks.origins, stores.clock)],

@@ -9,7 +9,7 @@ from litestar.handlers import HTTPRouteHandler
 
 from clearhold.api.console.frame import FILES, MEDIA_TYPES, STATIC_PATH, address_of, framed, headers_of
 from clearhold.api.console.guard import PUBLIC, SIGN_IN
-from clearhold.api.console.pages import approvals, queue, sign_in, today, workspace
+from clearhold.api.console.pages import approvals, queue, sign_in, start, today, workspace
 from clearhold.api.console.visit import Answer, Handle, RedirectAnswer, Visit, visit_of
 from clearhold.api.http.envelope import ApiRequest
 from clearhold.api.http.head import IMMUTABLE, published
@@ -64,6 +64,8 @@ CONSOLE_ROUTES: Final = (
     _page("/console", to_home),
     _page(SIGN_IN, sign_in.show, public=True),
     _write(SIGN_IN, sign_in.sign_in, public=True),
+    _write(start.PATH, start.create, public=True),
+    _page(start.PATH, start.use, public=True),
     _write("/console/sign-out", sign_in.sign_out, public=True),
     _page(today.PATH, today.show),
     _page(approvals.PATH, approvals.show),

@@ -16,6 +16,7 @@ from clearhold.api.record.service import RecordService
 from clearhold.api.stacks.routes import StackService
 from clearhold.api.transfers.service import TransferService
 from clearhold.store.sessions import Sessions
+from clearhold.store.start_links import StartLinks
 
 
 class ConsoleServices(NamedTuple):
@@ -23,6 +24,7 @@ class ConsoleServices(NamedTuple):
 
     authenticator: Authenticator
     sessions: Sessions
+    start_links: StartLinks
     actions: ActionService
     alerts: AlertService
     counts: CountService
@@ -36,6 +38,7 @@ class ConsoleServices(NamedTuple):
     transfers: TransferService
 
     @classmethod
-    def of(cls, services: Mapping[str, Any], *, authenticator: Authenticator, sessions: Sessions) -> "ConsoleServices":
+    def of(cls, services: Mapping[str, Any], **own: Any) -> "ConsoleServices":
+        """``services`` are those of the areas, ``own`` the others."""
         of_areas = {name: services[name] for name in cls._fields if name in services}
-        return cls(authenticator=authenticator, sessions=sessions, **of_areas)
+        return cls(**own, **of_areas)

@@ -13,6 +13,7 @@ from clearhold.features.core.errors import RiskError
 from clearhold.features.core.principal import Principal, PrincipalKind
 from clearhold.store.keys import token_digest
 from clearhold.store.sessions import SignedInBy
+from clearhold.store.start_links import Start
 
 HOME: Final = "/console/today"
 _ATTRIBUTES: Final = "Secure; HttpOnly; SameSite=Strict; Path=/"
@@ -27,22 +28,33 @@ async def show(visit: Visit) -> Answer:
 
 async def sign_in(visit: Visit) -> Answer:
     """Begin a session for the holder of a token. A key's session has the key's name and reads only."""
-    given, wanted = visit.form.get("name", ""), visit.form.get("next", "")
-    authenticator = visit.services.authenticator
+    wanted = visit.form.get("next", "")
     try:
-        proven = authenticator.of_token(visit.form.get("token", "").strip(), Access.BEARER)
-        signed_in_by, credential = _credential_of(proven, visit.form.get("token", "").strip())
-        name = proven.operator if signed_in_by is SignedInBy.KEY else _name_of(proven, given)
+        start = start_of(visit)
     except RiskError as error:
-        return _page(wanted, name=given, refusal=str(error))
+        return _page(wanted, name=visit.form.get("name", ""), refusal=str(error))
+    return await begun(visit, start, _next_of(wanted))
+
+
+def start_of(visit: Visit) -> Start:
+    """The session that token and name of a form may begin; the refusal of a token or name."""
+    token = visit.form.get("token", "").strip()
+    proven = visit.services.authenticator.of_token(token, Access.BEARER)
+    signed_in_by, credential = _credential_of(proven, token)
+    name = proven.operator if signed_in_by is SignedInBy.KEY else _name_of(proven, visit.form.get("name", ""))
+    return Start(proven.tenant_id, name, signed_in_by, credential)
+
+
+async def begun(visit: Visit, start: Start, wanted: str) -> RedirectAnswer:
+    """To the wanted page, in a new session."""
     secret, _ = await visit.services.sessions.begin(
-        tenant_id=proven.tenant_id,
-        name=name,
-        signed_in_by=signed_in_by,
-        credential=credential,
+        tenant_id=start.tenant_id,
+        name=start.name,
+        signed_in_by=start.signed_in_by,
+        credential=start.credential,
         address=visit.address,
     )
-    return RedirectAnswer(_next_of(wanted), {"Set-Cookie": f"{COOKIE}={secret}; {_ATTRIBUTES}"})
+    return RedirectAnswer(wanted, {"Set-Cookie": f"{COOKIE}={secret}; {_ATTRIBUTES}"})
 
 
 async def sign_out(visit: Visit) -> Answer:

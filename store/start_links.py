@@ -1,0 +1,57 @@
+"""Links that sign in once: codes in Redis under their digest, each with the person and the credential of its session.
+
+Errors  ``UnavailableError`` when Redis does not answer
+"""
+
+import asyncio
+from typing import Any, Final
+
+import msgspec
+import redis.asyncio
+from redis.exceptions import RedisError
+
+from clearhold.features.core.errors import UnavailableError
+from clearhold.store.ids import new_token
+from clearhold.store.keys import token_digest
+from clearhold.store.sessions import SignedInBy
+
+LASTS_S: Final = 3_600
+WITHIN_S: Final = 1.5
+_PREFIX: Final = "console:start:"
+_UNAVAILABLE: Final = "The link cannot be read right now; it was not used. Try again."
+
+
+class Start(msgspec.Struct, frozen=True, array_like=True):
+    """The session that a link begins; fields are those of ``Session``."""
+
+    tenant_id: str
+    name: str
+    signed_in_by: SignedInBy
+    credential: str
+
+
+class StartLinks:
+    """Belongs to the API's event loop."""
+
+    def __init__(self, client: redis.asyncio.Redis) -> None:
+        self._client = client
+
+    async def create(self, start: Start) -> str:
+        """The code of a new link, which is valid once and for ``LASTS_S`` seconds."""
+        code = new_token("")
+        stored = self._client.set(_PREFIX + token_digest(code), msgspec.msgpack.encode(start), ex=LASTS_S)
+        try:
+            async with asyncio.timeout(WITHIN_S):
+                await stored
+        except (RedisError, OSError) as error:  # TimeoutError is an OSError
+            raise UnavailableError(_UNAVAILABLE) from error
+        return code
+
+    async def take(self, code: str) -> Start | None:
+        """The session to begin; None when the link was used or is too old. It is used up by this."""
+        try:
+            async with asyncio.timeout(WITHIN_S):
+                stored: Any = await self._client.getdel(_PREFIX + token_digest(code))
+        except (RedisError, OSError) as error:
+            raise UnavailableError(_UNAVAILABLE) from error
+        return None if stored is None else msgspec.msgpack.decode(stored, type=Start)
