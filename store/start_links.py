@@ -21,7 +21,7 @@ _PREFIX: Final = "console:start:"
 _UNAVAILABLE: Final = "The link cannot be read right now; it was not used. Try again."
 
 
-class Start(msgspec.Struct, frozen=True, array_like=True):
+class SessionStart(msgspec.Struct, frozen=True, array_like=True):
     """The session that a link begins; fields are those of ``Session``."""
 
     tenant_id: str
@@ -36,7 +36,7 @@ class StartLinks:
     def __init__(self, client: redis.asyncio.Redis) -> None:
         self._client = client
 
-    async def create(self, start: Start) -> str:
+    async def create(self, start: SessionStart) -> str:
         """The code of a new link, which is valid once and for ``LASTS_S`` seconds."""
         code = new_token("")
         stored = self._client.set(_PREFIX + token_digest(code), msgspec.msgpack.encode(start), ex=LASTS_S)
@@ -47,11 +47,11 @@ class StartLinks:
             raise UnavailableError(_UNAVAILABLE) from error
         return code
 
-    async def take(self, code: str) -> Start | None:
+    async def take(self, code: str) -> SessionStart | None:
         """The session to begin; None when the link was used or is too old. It is used up by this."""
         try:
             async with asyncio.timeout(WITHIN_S):
                 stored: Any = await self._client.getdel(_PREFIX + token_digest(code))
         except (RedisError, OSError) as error:
             raise UnavailableError(_UNAVAILABLE) from error
-        return None if stored is None else msgspec.msgpack.decode(stored, type=Start)
+        return None if stored is None else msgspec.msgpack.decode(stored, type=SessionStart)

@@ -41,7 +41,7 @@ _WORDS: Final[Mapping[ActionType, str]] = {
 _CENTS: Final = "Cents"
 
 
-class ActionAnswer(StrEnum):
+class ApprovalButton(StrEnum):
     APPROVE = "approve"
     DECLINE = "decline"
     WITHDRAW = "withdraw"
@@ -103,12 +103,12 @@ async def answer(visit: Visit) -> Answer:
 
 async def _carried_out(visit: Visit, action_id: str) -> Action:
     services, wanted = visit.services, visit.form.get("answer")
-    if wanted not in set(ActionAnswer):
-        raise invalid("answer", f"must be one of {', '.join(ActionAnswer)}", FieldCode.NOT_ONE_OF)
-    if wanted == ActionAnswer.APPROVE:
+    if wanted not in set(ApprovalButton):
+        raise invalid("answer", f"must be one of {', '.join(ApprovalButton)}", FieldCode.NOT_ONE_OF)
+    if wanted == ApprovalButton.APPROVE:
         return await services.actions.approve(visit.principal, action_id, ApprovalRequest(), visit.effect_id())
     ending, _ = _ENDING.decode(msgspec.json.encode({"note": visit.form.get("note", "")}))
-    end = services.actions.decline if wanted == ActionAnswer.DECLINE else services.actions.withdraw
+    end = services.actions.decline if wanted == ApprovalButton.DECLINE else services.actions.withdraw
     return await end(visit.principal, action_id, ending, visit.effect_id())
 
 
@@ -181,7 +181,7 @@ def _own_form(visit: Visit, action: Action, refusal: RefusedAnswer | None) -> h.
         visit.form_of(
             f"{PATH}/{action.id}",
             _note_field(action, "Why you withdraw it", refusal),
-            h.button(type="submit", name="answer", value=ActionAnswer.WITHDRAW.value)["Withdraw"],
+            h.button(type="submit", name="answer", value=ApprovalButton.WITHDRAW.value)["Withdraw"],
         ),
     ]
 
@@ -192,10 +192,10 @@ def _answer_form(visit: Visit, action: Action, refusal: RefusedAnswer | None) ->
     return visit.form_of(
         f"{PATH}/{action.id}",
         _note_field(action, "Why, if you decline", refusal),
-        h.button(".main", type="submit", name="answer", value=ActionAnswer.APPROVE.value)[
+        h.button(".main", type="submit", name="answer", value=ApprovalButton.APPROVE.value)[
             f"Approve as {visit.signed_in.session.name}"
         ],
-        h.button(type="submit", name="answer", value=ActionAnswer.DECLINE.value)["Decline"],
+        h.button(type="submit", name="answer", value=ApprovalButton.DECLINE.value)["Decline"],
     )
 
 

@@ -13,7 +13,7 @@ from clearhold.features.core.errors import RiskError
 from clearhold.features.core.principal import Principal, PrincipalKind
 from clearhold.store.keys import token_digest
 from clearhold.store.sessions import SignedInBy
-from clearhold.store.start_links import Start
+from clearhold.store.start_links import SessionStart
 
 HOME: Final = "/console/today"
 _ATTRIBUTES: Final = "Secure; HttpOnly; SameSite=Strict; Path=/"
@@ -36,16 +36,16 @@ async def sign_in(visit: Visit) -> Answer:
     return await begun(visit, start, _next_of(wanted))
 
 
-def start_of(visit: Visit) -> Start:
+def start_of(visit: Visit) -> SessionStart:
     """The session that token and name of a form may begin; the refusal of a token or name."""
     token = visit.form.get("token", "").strip()
     proven = visit.services.authenticator.of_token(token, Access.BEARER)
     signed_in_by, credential = _credential_of(proven, token)
     name = proven.operator if signed_in_by is SignedInBy.KEY else _name_of(proven, visit.form.get("name", ""))
-    return Start(proven.tenant_id, name, signed_in_by, credential)
+    return SessionStart(proven.tenant_id, name, signed_in_by, credential)
 
 
-async def begun(visit: Visit, start: Start, wanted: str) -> RedirectAnswer:
+async def begun(visit: Visit, start: SessionStart, wanted: str) -> RedirectAnswer:
     """To the wanted page, in a new session."""
     secret, _ = await visit.services.sessions.begin(
         tenant_id=start.tenant_id,
