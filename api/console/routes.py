@@ -9,7 +9,7 @@ from litestar.handlers import HTTPRouteHandler
 
 from clearhold.api.console.frame import FILES, MEDIA_TYPES, STATIC_PATH, address_of, framed, headers_of
 from clearhold.api.console.guard import PUBLIC, SIGN_IN
-from clearhold.api.console.pages import approvals, queue, sign_in, start, today, workspace
+from clearhold.api.console.pages import approvals, queue, sign_in, start, today, workspace, workspace_writes
 from clearhold.api.console.visit import Answer, Handle, RedirectAnswer, Visit, visit_of
 from clearhold.api.http.envelope import ApiRequest
 from clearhold.api.http.head import IMMUTABLE, published
@@ -73,5 +73,16 @@ CONSOLE_ROUTES: Final = (
     _page("/console/queue", queue.show),
     _page("/console/stacks/{stack_id:str}", workspace.show),
     _page("/console/stacks/{stack_id:str}/row", queue.show_row),
-    _write("/console/stacks/{stack_id:str}/decide", workspace.decide),
+    *(
+        _write(f"/console/stacks/{{stack_id:str}}/{write.__name__}", write)
+        for write in (
+            workspace_writes.decide,
+            workspace_writes.compare,
+            workspace_writes.split,
+            workspace_writes.act,
+            workspace_writes.label,
+            workspace_writes.appeal,
+        )
+    ),
+    _page("/console/verify", workspace.verify),
 )

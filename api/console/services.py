@@ -3,17 +3,22 @@
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+from clearhold.api.accounts.routes import AccountService
 from clearhold.api.actions.service import ActionService
 from clearhold.api.alerts.routes import AlertService
 from clearhold.api.counts.routes import CountService
+from clearhold.api.dispositions.routes import DispositionService
 from clearhold.api.explain.service import ExplainService
 from clearhold.api.http.auth import Authenticator
 from clearhold.api.labels.routes import LabelService
 from clearhold.api.metrics.routes import MetricsService
 from clearhold.api.overview.routes import OverviewService
+from clearhold.api.parties.routes import PartyService
+from clearhold.api.policies.service import PolicyService
 from clearhold.api.program_service import ProgramService
 from clearhold.api.record.service import RecordService
 from clearhold.api.stacks.routes import StackService
+from clearhold.api.timeline.routes import TimelineService
 from clearhold.api.transfers.service import TransferService
 from clearhold.store.sessions import Sessions
 from clearhold.store.start_links import StartLinks
@@ -25,16 +30,21 @@ class ConsoleServices(NamedTuple):
     authenticator: Authenticator
     sessions: Sessions
     start_links: StartLinks
+    accounts: AccountService
     actions: ActionService
     alerts: AlertService
     counts: CountService
+    dispositions: DispositionService
     explanations: ExplainService
     labels: LabelService
     metrics: MetricsService
     overview: OverviewService
+    parties: PartyService
+    policies: PolicyService
     programs: ProgramService
     record: RecordService
     stacks: StackService
+    timeline: TimelineService
     transfers: TransferService
 
     @classmethod

@@ -58,11 +58,13 @@ class Visit(msgspec.Struct, frozen=True, kw_only=True):
         """Htmx attributes of an element: ``get``, ``target`` and so on."""
         return {f"hx-{name}": value for name, value in attributes.items()} | {"hx-nonce": self.nonce}
 
-    def form_of(self, action: str, *content: h.Node, **attributes: str) -> h.Element:
-        """A form that writes; it carries the session's token, and an id that makes a repeat the same write."""
+    def form_of(self, action: str, *content: h.Node, attempt: str | None = None, **attributes: str) -> h.Element:
+        """A form that writes; it carries the session's token, and an id that makes a repeat the same write: that of an
+        earlier ``attempt`` that was not confirmed, or a new one.
+        """
         return h.form(attributes, method="post", action=action)[
             h.input(type="hidden", name="csrf", value=self.signed_in.session.csrf),
-            h.input(type="hidden", name=ATTEMPT, value=new_id()),
+            h.input(type="hidden", name=ATTEMPT, value=attempt or new_id()),
             content,
         ]
 

@@ -1,182 +1,234 @@
-"""The workspace: one stack with its evidence, why it scored so, and the decision on it."""
+"""The workspace: one stack with its evidence in the middle and the decision on the right."""
 
+from collections import Counter
+from collections.abc import Iterable
 from typing import Final
 
 import htpy as h
-import msgspec
 
-from clearhold.api.alerts.schemas import AlertDetail
-from clearhold.api.console.components.words import band_mark, count, key, moment, money, outsider, time_left
+from clearhold.api.console.components.also import also, appeal_form, label_form
+from clearhold.api.console.components.deciding import FORM, SentDecision, decision_form, signed_strip
+from clearhold.api.console.components.history import HISTORY, history
+from clearhold.api.console.components.money_flow import leaves, money_flow, state_of
+from clearhold.api.console.components.rest import alerts, bank_object, decisions, earlier, features, policy
+from clearhold.api.console.components.usual import usual
+from clearhold.api.console.components.why import why
+from clearhold.api.console.components.words import band_mark, count, moment, money, outsider, span, time_left
 from clearhold.api.console.pages.queue import PATH as QUEUE
-from clearhold.api.console.visit import Answer, HtmlAnswer, RedirectAnswer, Visit
-from clearhold.api.explain.service import TransferExplained
-from clearhold.api.http.request_schema import RequestSchema
-from clearhold.api.stacks.schemas import Stack, StackDecisionRequest, StackDetail
-from clearhold.api.transfers.service import TransferQuery
-from clearhold.features.core.errors import NotFoundError
-from clearhold.features.core.vocabulary import WAITING, AlertDecision
-from clearhold.features.measurement.explanation import NO_AMOUNT, FamilyExplained
+from clearhold.api.console.pages.workspace_view import WorkspaceView, about_of, timeline_of, view_of
+from clearhold.api.console.visit import Answer, HtmlAnswer, Visit
+from clearhold.api.dispositions.routes import Disposition, DispositionsQuery
+from clearhold.api.record.service import VerifyQuery
+from clearhold.features.core.errors import NotFoundError, RiskError
+from clearhold.features.core.instants import MINUTE_US, format_instant, written_instant
+from clearhold.features.core.vocabulary import AlertStatus
 
-_DECISION: Final = RequestSchema(StackDecisionRequest)
-_WORDS: Final = {
-    AlertDecision.HOLD: ("Hold", "h"),
-    AlertDecision.ESCALATE: ("Escalate", "e"),
-    AlertDecision.CLOSE: ("Close", "c"),
-    AlertDecision.RELEASE: ("Release", "r"),
-    AlertDecision.NO_ACTION: ("No action", "n"),
-}
-
-
-class WorkspaceView(msgspec.Struct, frozen=True, kw_only=True):
-    """What the page shows. ``worst`` is the alert that stands for the stack."""
-
-    stack: Stack
-    detail: StackDetail
-    worst: AlertDetail
-    explained: TransferExplained | None
-    program: str
+MOST_SIGNED: Final = 100
+_VERIFY: Final = VerifyQuery()
+_MS: Final = 1_000
 
 
 async def show(visit: Visit) -> Answer:
-    view = await _view(visit, visit.params["stack_id"])
-    return HtmlAnswer(view.stack.who.name or view.stack.who.id, _page(visit, view))
+    stack_id = visit.params["stack_id"].lower()
+    if visit.target == HISTORY:
+        page = await timeline_of(visit, await about_of(visit, stack_id))
+        return HtmlAnswer("What happened", history(visit, visit.path, page))
+    view = await view_of(visit, stack_id)
+    return await page_of(visit, view, None)
 
 
-async def decide(visit: Visit) -> Answer:
-    """Sign the decision on the alerts that the page showed; alerts that joined since are left."""
-    sent = {
-        "decision": visit.form.get("decision"),
-        "narrative": visit.form.get("narrative"),
-        "alertIds": [each for each in visit.form.get("alertIds", "").split(",") if each],
-    }
-    request, _ = _DECISION.decode(msgspec.json.encode(sent))
-    await visit.services.stacks.decide(visit.principal, visit.params["stack_id"], request, visit.effect_id())
-    return RedirectAnswer(QUEUE)
+async def page_of(
+    visit: Visit, view: WorkspaceView, sent: SentDecision | None, *, status: int = 200, above: h.Node = None
+) -> HtmlAnswer:
+    """The whole page. ``sent`` is what a person sent that is not signed, ``above`` the results of it."""
+    content = h.div(".workspace")[
+        _queue_pane(visit, view.stack.id) if visit.target is None else None,
+        h.article(".evidence", aria_label="Evidence")[
+            await _signed_before(visit),
+            _head(visit, view),
+            why(view.explained, view.stack.sentence, view.worst.reasons),
+            money_flow(_center(view), view.transfers, view.names, path=view.path, held_ids=_transfers_of_holds(view)),
+            history(visit, f"/console/stacks/{view.stack.id}", view.timeline),
+            usual(view.around, {each.id for each in view.transfers}, _features(view), now=visit.now),
+            alerts(
+                view.alerts, FORM if _decides(visit, view) else None, frozenset() if sent is None else sent.unchecked
+            ),
+            decisions(view.decided),
+            _rest(view),
+        ],
+        h.aside(".decision", aria_label="Decision")[
+            above,
+            _decision(visit, view, sent),
+            h.div("#compared")[sent.comparison if sent is not None else None],
+            also(visit, view) if not visit.signed_in.is_read_only else None,
+            label_form(visit, view) if not visit.signed_in.is_read_only else None,
+            appeal_form(visit, view) if not visit.signed_in.is_read_only else None,
+        ],
+    ]
+    return HtmlAnswer(view.stack.who.name or view.stack.who.id, content, status=status)
 
 
-async def _view(visit: Visit, stack_id: str) -> WorkspaceView:
-    services, principal = visit.services, visit.principal
-    detail = await services.stacks.read(principal, stack_id)
-    worst = await services.alerts.read(principal, detail.alerts[0].id)
-    explained = await _explained(visit, worst)
-    program = services.programs.read(principal, detail.stack.program_id)
-    return WorkspaceView(stack=detail.stack, detail=detail, worst=worst, explained=explained, program=program.name)
+def _queue_pane(visit: Visit, stack_id: str) -> h.Element:
+    """The place of the queue on wide screens; a script fills it."""
+    attributes = visit.hx(get=QUEUE, trigger="load", target="this", swap="innerHTML")
+    return h.aside("#queue-pane.queue-pane", attributes, aria_label="Queue", data_stack=stack_id)
 
 
-async def _explained(visit: Visit, worst: AlertDetail) -> TransferExplained | None:
-    """The score of the alert's transfer, explained; None without a scored transfer."""
-    if worst.transfer is None:
+def _decides(visit: Visit, view: WorkspaceView) -> bool:
+    return bool(view.waiting) and not visit.signed_in.is_read_only
+
+
+def _decision(visit: Visit, view: WorkspaceView, sent: SentDecision | None) -> h.Node:
+    if visit.signed_in.is_read_only:
+        return h.p(".note")["This session reads and does not decide."]
+    if not view.waiting:
+        return h.div(".note")[
+            h.p["Nothing of this stack waits for a decision."],
+            h.p[h.a(href=f"/console/stacks/{view.following.id}")["The next stack"]] if view.following else None,
+        ]
+    draft = view.worst.draft
+    return decision_form(visit, view.stack, view.waiting, draft, sent, least=view.least_chars, following=view.following)
+
+
+async def _signed_before(visit: Visit) -> h.Node:
+    """The decision that led here: its links of the record."""
+    alert_id = visit.query.get("signed")
+    if not alert_id:
         return None
-    query = TransferQuery(program_id=worst.alert.program_id)
+    services, principal = visit.services, visit.principal
     try:
-        return await visit.services.explanations.transfer(visit.principal, worst.transfer.id, query)
+        dispositions = await services.alerts.dispositions(principal, alert_id)
+        if not dispositions:
+            return None
+        newest = dispositions[-1]
+        alert = (await services.alerts.read(principal, alert_id)).alert
+        stack = None if alert.stack_id is None else (await services.stacks.read(principal, alert.stack_id)).stack
     except NotFoundError:
         return None
+    return signed_strip(visit, await _of_one_signature(visit, newest), stack)
 
 
-def _page(visit: Visit, view: WorkspaceView) -> h.Element:
-    return h.div(".workspace")[
-        h.article(".evidence")[_head(visit, view), _why(view), _alerts(view)],
-        h.aside(".decision", aria_label="Decision")[_decision(visit, view)],
-    ]
+async def _of_one_signature(visit: Visit, newest: Disposition) -> list[Disposition]:
+    """The dispositions of one signature are of one person and instant."""
+    at = written_instant(newest.created_at)
+    query = DispositionsQuery(
+        decided_by=(newest.decided_by,),
+        from_=newest.created_at,
+        to=format_instant(at + _MS),
+        limit=MOST_SIGNED,
+    )
+    page = await visit.services.dispositions.page(visit.principal, query)
+    same = [each for each in page.data if each.narrative == newest.narrative and each.decision == newest.decision]
+    return same or [newest]
+
+
+async def verify(visit: Visit) -> Answer:
+    """Whether the record is whole, and whether a link is in it."""
+    try:
+        report = await visit.services.record.verify(visit.principal, _VERIFY)
+    except RiskError as error:
+        return HtmlAnswer("Record", h.span(".differs")[str(error)])
+    if report.ok:
+        words = (
+            f" ✓ The record is whole: {count(report.checked, 'link')} and {count(report.rows.checked, 'row')} checked."
+        )
+        return HtmlAnswer("Record", h.span(".same")[words])
+    broken = report.first_break_at
+    where = "a row differs from the record" if broken is None else f"the first break is at link {broken.seq}"
+    return HtmlAnswer("Record", h.span(".differs", role="alert")[f" ✗ The record is not whole: {where}."])
 
 
 def _head(visit: Visit, view: WorkspaceView) -> h.Element:
-    stack = view.stack
-    return h.header[
+    stack, explained = view.stack, view.explained
+    score = None if explained is None else explained.stored
+    versions = filter(None, (None if score is None else score.version, view.worst.alert.policy_version))
+    confidence = None if score is None or score.confidence is None else f"confidence {score.confidence:.2f}"
+    is_late = stack.due_at is not None and written_instant(stack.due_at) < visit.now
+    words = [
+        f"n = {score.n}" if score is not None else None,
+        confidence,
+        *versions,
+        f"due in {time_left(stack.due_at, visit.now)}" if stack.due_at and not is_late else None,
+    ]
+    return h.header(".head")[
         h.p(".marks")[
             band_mark(stack.band, stack.score),
+            h.span(".hard")["hard"] if stack.hard_signal else None,
             h.span(".mark")["simulated"] if stack.simulated is True else None,
-            f" due in {time_left(stack.due_at, visit.now)}",
+            h.span(".mark")["from history"] if all(each.from_history for each in view.alerts) else None,
+            h.span(".late")[time_left(stack.due_at, visit.now)] if is_late else None,
+            h.span[" · ".join(filter(None, words))],
         ],
-        h.h1[outsider(stack.who.name, "name not known"), " ", h.code[stack.who.id]],
-        h.p[
-            count(stack.waiting, "alert"),
-            f" of {count(len(stack.detectors), 'detector')} · ",
-            f"{money(stack.held_cents)} held · ",
-            "program ",
-            outsider(view.program),
-        ],
+        h.h1[_who(view), " ", h.code[stack.who.id]],
+        h.p[_sentence(view)],
     ]
 
 
-def _why(view: WorkspaceView) -> h.Element:
-    explained = view.explained
-    if explained is None:
-        return h.section[h.h2["Why"], h.p[view.stack.sentence]]
-    most = max((each.points for each in explained.families), default=0) or 1
-    return h.section(".why")[
-        h.h2[f"Why {explained.score if explained.score is not None else 'unscored'}"],
-        h.ul(".families")[(_family(each, most) for each in explained.families)],
-        h.div(".clears")[
-            h.h3["Without this it would be lower"],
-            h.ul[(h.li[each.sentence] for each in explained.would_be_lower)],
-            h.p[NO_AMOUNT if explained.nearest_amount is None else explained.nearest_amount.sentence],
-            h.p[
-                f"Recomputed from the stored inputs: {explained.recomputed.score}, the same."
-                if explained.is_same
-                else f"Recomputed, and different: {explained.difference}"
-            ],
-        ],
+def _who(view: WorkspaceView) -> h.Node:
+    """A stack by account has its owner's name where the owner is known."""
+    if view.stack.who.name:
+        return outsider(view.stack.who.name)
+    account = view.account
+    if account is None:
+        return outsider(None, f"{view.stack.who.type.value}, name not known")
+    last4 = f"account ending {account.account_last4}" if account.account_last4 else "account"
+    return (outsider(account.owner_name, "owner not known"), f" · {last4}")
+
+
+def _sentence(view: WorkspaceView) -> h.Node:
+    stack = view.stack
+    first, last = (written_instant(each) for each in (stack.first_opened_at, stack.last_opened_at))
+    alerts_of = f"{count(stack.size, 'alert')} of {count(len(stack.detectors), 'detector')}"
+    within = f" within {span(max(last - first, MINUTE_US))}" if stack.size > 1 else ""
+    dollars = sum(int(each.amount_cents) for each in view.transfers if each.currency == "USD")
+    transfers = f"{count(len(view.transfers), 'transfer')}, {money(dollars)}" if view.transfers else None
+    parts = [f"{alerts_of}{within}", transfers, *_money_now(view)]
+    return (" · ".join(filter(None, parts)), " · program ", outsider(view.program.name))
+
+
+def _money_now(view: WorkspaceView) -> Iterable[str]:
+    """Where the money of outgoing transfers is now: held, returned, never moved, left."""
+    of_held = _transfers_of_holds(view)
+    sums: Counter[str] = Counter()
+    for each in view.transfers:
+        if leaves(each) and each.currency == "USD":
+            state = state_of(each, of_held)
+            sums[state if state in _STATES else "sent"] += int(each.amount_cents)
+    if view.stack.held_cents != "0":
+        sums["held"] = int(view.stack.held_cents)
+    if sums["held"] and not sums["sent"]:
+        yield f"{money(sums['held'])} held, nothing has left"
+        return
+    for state in (*_STATES, "sent"):
+        if sums[state]:
+            yield f"{money(sums[state])} {state}"
+
+
+_STATES: Final = ("held", "returned", "never moved")
+
+
+def _transfers_of_holds(view: WorkspaceView) -> frozenset[str]:
+    """Transfers of held alerts; the hold ends with the alert's."""
+    return frozenset(each for alert in view.alerts if alert.status is AlertStatus.HELD for each in alert.transfer_ids)
+
+
+def _center(view: WorkspaceView) -> str:
+    return view.stack.who.name or (view.account.owner_name if view.account is not None else None) or view.about.id
+
+
+def _features(view: WorkspaceView) -> dict[str, object]:
+    transfer = view.worst.transfer
+    return {} if transfer is None or transfer.score_inputs is None else transfer.score_inputs.features
+
+
+def _rest(view: WorkspaceView) -> h.Element:
+    transfer = view.worst.transfer
+    inputs = None if transfer is None else transfer.score_inputs
+    return h.section("#rest.rest", tabindex="-1")[
+        h.h2["The rest"],
+        earlier(view.earlier),
+        features(inputs.features, inputs.feature_version) if inputs is not None else None,
+        bank_object(transfer.raw) if transfer is not None else None,
+        policy(view.worst, view.policy, view.least_chars),
+        h.p(".small")["Opened ", moment(view.worst.alert.opened_at), ", ", outsider(view.worst.alert.summary)],
     ]
-
-
-def _family(family: FamilyExplained, most: int) -> h.Element:
-    bar = h.svg(".bar", viewBox="0 0 100 8", aria_hidden="true", preserveAspectRatio="none")[
-        h.Element("rect")(width=str(round(100 * max(0, family.counts) / most)), height="8")
-    ]
-    return h.li[
-        h.span(".points")[f"{family.counts:+d}"],
-        bar,
-        h.details(open=True)[
-            h.summary[family.family or "alone", f" · cap {family.cap}" if family.cap is not None else None],
-            h.ul[
-                (
-                    h.li[h.span(".hard")["hard "] if each.hard else None, each.sentence, " ", h.code[each.id]]
-                    for each in family.reasons
-                )
-            ],
-        ],
-    ]
-
-
-def _alerts(view: WorkspaceView) -> h.Element:
-    return h.section[
-        h.h2["Alerts"],
-        h.ul(".alerts")[
-            (
-                h.li[
-                    band_mark(each.band_at_alert, each.score_at_alert), " ", each.sentence, " ", moment(each.opened_at)
-                ]
-                for each in view.detail.alerts
-            )
-        ],
-    ]
-
-
-def _decision(visit: Visit, view: WorkspaceView) -> h.Element:
-    waiting = [each.id for each in view.detail.alerts if each.status in WAITING]
-    draft = view.worst.draft
-    recommended = None if draft is None else draft.recommendation.value
-    return visit.form_of(
-        f"/console/stacks/{view.stack.id}/decide",
-        h.h2[f"Decide {count(len(waiting), 'alert')} together"],
-        h.input(type="hidden", name="alertIds", value=",".join(waiting)),
-        h.fieldset[
-            h.legend["Decision"],
-            (
-                h.label(".choice")[
-                    h.input(type="radio", name="decision", value=decision.value, required=True, data_key=letter),
-                    words,
-                    h.span(".small")[" recommended"] if decision.value == recommended else None,
-                    key(letter),
-                ]
-                for decision, (words, letter) in _WORDS.items()
-            ),
-        ],
-        h.label(for_="narrative")["Narrative"],
-        h.textarea("#narrative", name="narrative", rows="12", required=True, maxlength="8000")[
-            "" if draft is None else draft.narrative
-        ],
-        h.button(".main", type="submit")[f"Sign as {visit.signed_in.session.name}"],
-    )

@@ -1,1 +1,3 @@
 // The console's own script: keys. It makes no HTML from strings.
+import './workspace.js';
+import './drafts.js';
