@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from enum import StrEnum
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import msgspec
 from litestar.status_codes import HTTP_304_NOT_MODIFIED
@@ -70,6 +70,16 @@ class RawBody(msgspec.Struct, frozen=True, kw_only=True):
     media: str = JSON
 
 
+class StreamedEvent(NamedTuple):
+    """The JSON of an event of a stream: a Struct. ``data`` is the type of its field of that name, where given."""
+
+    struct: type[msgspec.Struct]
+    data: type[msgspec.Struct] | None = None
+
+
+NO_EVENTS: Final[Mapping[str, StreamedEvent]] = {}
+
+
 class Operation(msgspec.Struct, frozen=True, kw_only=True):
     """One method of one path. ``answers`` maps a status to the type of its body, None for no body.
 
@@ -93,7 +103,6 @@ class Operation(msgspec.Struct, frozen=True, kw_only=True):
     body_limit: int = BODY_LIMIT
     takes_deadline: bool = False  # the header X-Deadline-Ms
     needs_if_match: bool = False  # the header If-Match
-    streams: bool = False  # an answer without an end, that the header Last-Event-ID continues
     query: RequestSchema[Any] | None = None
     raw_body: RawBody | None = None  # the service behind the route reads the bytes itself
     example: Any = None  # of the request body, unless it is raw
@@ -101,7 +110,12 @@ class Operation(msgspec.Struct, frozen=True, kw_only=True):
     text_examples: Mapping[str, str] = NO_TEXTS  # of it in other media
     headers: tuple[str, ...] = ()  # further response headers of its 2xx answers, beside an ETag and the link of a list
     media: tuple[str, ...] = (JSON,)  # of its 2xx answers; anything but JSON is described as text
+    events: Mapping[str, StreamedEvent] = NO_EVENTS  # of an answer without an end, by name; Last-Event-ID continues it
     shown_once: tuple[str, ...] = ()  # fields of its answer that no stored answer may hold
+
+    @property
+    def streams(self) -> bool:
+        return bool(self.events)
 
     @property
     def reads_body(self) -> bool:

@@ -21,15 +21,15 @@ from clearhold.api.area import Area, LiveFeed, LiveReading, Resources
 from clearhold.api.http.envelope import ApiRequest, header_values, request_id
 from clearhold.api.http.fields import ProgramIds
 from clearhold.api.http.gate import principal_of, query_of, renewal_of
-from clearhold.api.http.operation import EVENT_STREAM, LAST_EVENT_ID, Access, Operation, examples_of
+from clearhold.api.http.operation import EVENT_STREAM, LAST_EVENT_ID, Access, Operation, StreamedEvent, examples_of
 from clearhold.api.http.protocol import TRANSPORT
 from clearhold.api.http.request_schema import RequestSchema
 from clearhold.api.lists.handlers import SERVICES
 from clearhold.features.core.errors import ErrorCode, FieldCode, invalid
 from clearhold.features.core.principal import KeyScope, Principal
 from clearhold.features.core.vocabulary import Band, Severity
-from clearhold.features.live.payloads import LiveKind
-from clearhold.features.live.reading import End, Wanted, kinds_for
+from clearhold.features.live.payloads import DATA_OF, LiveBody, LiveKind
+from clearhold.features.live.reading import End, EndNotice, ResyncNotice, Wanted, kinds_for
 
 RETRY_MS: Final = 1_000
 RETRY_SPREAD_MS: Final = 2_000
@@ -149,6 +149,11 @@ async def _cancel_when_gone(receive: Receive, scope: anyio.CancelScope) -> None:
             return
 
 
+_EVENTS: Final[dict[str, StreamedEvent]] = {
+    **{kind.value: StreamedEvent(LiveBody, data) for kind, data in DATA_OF.items()},
+    "resync": StreamedEvent(ResyncNotice),
+    "end": StreamedEvent(EndNotice),
+}
 _FOLLOW: Final = Operation(
     id="followLive",
     tag=_TAG,
@@ -157,7 +162,7 @@ _FOLLOW: Final = Operation(
     "and for about an hour at most; an `end` event then has the reason. To continue after an event, send its id as "
     "Last-Event-ID: nothing is left out and nothing comes twice. A `resync` event says that events are missing, and "
     "why. A comment every 15 s keeps the connection alive. An API key gets the kinds whose scope it has: `reports` for "
-    "program.scored and kri.snapshot, `actions` for action.changed.",
+    "program.scored and kri.snapshot, `actions` for action.changed. `x-eventSchemas` has the schemas of events.",
     access=Access.BEARER,
     scope=KeyScope.ALERTS_READ,
     answers={200: str},
@@ -166,7 +171,7 @@ _FOLLOW: Final = Operation(
     headers=("X-Accel-Buffering",),
     media=(EVENT_STREAM,),
     text_examples={EVENT_STREAM: examples_of(__file__)["stream"]},
-    streams=True,
+    events=_EVENTS,
 )
 
 

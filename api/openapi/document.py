@@ -17,9 +17,16 @@ from clearhold.api.http.envelope import INTERFACE_VERSION, ErrorEnvelope
 from clearhold.api.http.error_table import ERRORS
 from clearhold.api.http.fields import DAY_BOUND
 from clearhold.api.http.gate import TENANT
-from clearhold.api.http.operation import JSON, OPT, PROVEN, Access, Operation
+from clearhold.api.http.operation import EVENT_STREAM, JSON, OPT, PROVEN, Access, Operation, StreamedEvent
 from clearhold.api.openapi.glossary import DAY_SUFFIX, LIST_SUFFIX, PARAMETERS
-from clearhold.api.openapi.schemas import Schemas, in_words, schemas_of, simplified, with_components
+from clearhold.api.openapi.schemas import (
+    Schemas,
+    in_words,
+    schemas_of,
+    simplified,
+    with_components,
+    with_shared_examples,
+)
 from clearhold.api.openapi.texts import (
     ADMIN_INFO,
     CALLED_WITH,
@@ -105,7 +112,8 @@ def document_of(app: Litestar, *, base_url: str, administration: bool = False) -
         paths.setdefault(path, {})[method] = _described(path, method.upper(), operation, schemas)
     tags = {operation.tag for _, _, operation in operations}
     schemes = {name: SECURITY_SCHEMES[name] for each in operations for way in SECURITY[each[2].access] for name in way}
-    shared, components = with_components(paths)
+    with_parts, components = with_components(paths)
+    shared, examples = with_shared_examples(with_parts)
     queries = {schemas.name_of(each[2].query) for each in operations if each[2].query is not None}
     document = {
         "openapi": "3.1.0",
@@ -120,7 +128,7 @@ def document_of(app: Litestar, *, base_url: str, administration: bool = False) -
         "paths": shared,
         "components": {
             "schemas": schemas.without(queries),  # They are shown as parameters only.
-            "examples": {code: _error_example(code) for code in _codes(operations)},
+            "examples": {code: _error_example(code) for code in _codes(operations)} | examples,
             "securitySchemes": schemes,
             **components,
         },
@@ -255,7 +263,15 @@ def _content(status: int, answer: Any, operation: Operation, schemas: Schemas) -
         text = example if _is_json(kind) else operation.text_examples.get(kind)
         if text is not None:
             described["example"] = text
+        if kind == EVENT_STREAM:
+            described["x-eventSchemas"] = {name: _event(each, schemas) for name, each in operation.events.items()}
     return content
+
+
+def _event(event: StreamedEvent, schemas: Schemas) -> dict[str, Any]:
+    """The schema of an event's JSON. OpenAPI 3.1 has no place for it, as 3.2 has with ``itemSchema``."""
+    whole = schemas.of_type[event.struct]
+    return whole if event.data is None else whole | {"properties": {"data": schemas.of_type[event.data]}}
 
 
 def _error_example(code: ErrorCode) -> dict[str, Any]:

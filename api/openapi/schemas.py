@@ -9,7 +9,7 @@ most frequent form is shared; rarer forms, and forms that occur once, stay in th
 """
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
 import msgspec
@@ -43,7 +43,7 @@ values that the public patterns allow.
 """
 
 _INSTANTS_END_IN: Final = "At"
-_INSTANTS: Final = frozenset({"asOf"})
+_INSTANTS: Final = frozenset({"asOf", "at"})
 _UUIDS: Final = frozenset({"tenantId", "programId", "alertId", "preflightId"})
 _MINTED: Final = "minted here"
 
@@ -78,7 +78,7 @@ class Schemas(msgspec.Struct, frozen=True):
     def without(self, names: Iterable[str]) -> dict[str, Any]:
         """The shown components except these."""
         left = {name: schema for name, schema in self.components.items() if name not in set(names)}
-        return {name: simplified(_described(schema)) for name, schema in left.items()}
+        return {name: _untitled(name, simplified(_described(schema))) for name, schema in left.items()}
 
 
 def schemas_of(operations: Iterable[Operation]) -> Schemas:
@@ -87,6 +87,7 @@ def schemas_of(operations: Iterable[Operation]) -> Schemas:
     for operation in operations:
         types += [answer for answer in operation.answers.values() if answer is not None]
         types += [shape.struct for shape in (operation.body, operation.query) if shape is not None]
+        types += [each for event in operation.events.values() for each in event if each is not None]
     known = list(dict.fromkeys(types))
     schemas, components = msgspec.json.schema_components(known, ref_template=REFS)
     components["ErrorCode"] |= {
@@ -116,6 +117,11 @@ def simplified(schema: Any) -> Any:
     if isinstance(short.get("enum"), list):
         short["type"] = "boolean" if short["enum"] == [True] else "string"
     return short
+
+
+def _untitled(name: str, schema: dict[str, Any]) -> dict[str, Any]:
+    """The schema without a title that says its name once more."""
+    return {key: value for key, value in schema.items() if (key, value) != ("title", name)}
 
 
 def in_words(value: Any) -> str:
@@ -162,11 +168,12 @@ Described = dict[str, Any]
 Components = dict[str, dict[str, Any]]
 
 UNMETERED: Final = "unmetered"
+_OFTEN: Final = 2
 
 
 def with_components(paths: Mapping[str, Mapping[str, Described]]) -> tuple[dict[str, dict[str, Described]], Components]:
     """The paths with references, and the components that they refer to."""
-    operations = [operation for methods in paths.values() for operation in methods.values()]
+    operations = [*_each(paths)]
     answers = [answer for operation in operations for answer in operation["responses"].values()]
     headers = _usual((name, header) for answer in answers for name, header in answer["headers"].items())
     parameters = _usual((_parameter_name(each), each) for operation in operations for each in operation["parameters"])
@@ -195,6 +202,49 @@ def with_components(paths: Mapping[str, Mapping[str, Described]]) -> tuple[dict[
         for path, methods in paths.items()
     }
     return shared, {"parameters": parameters, "headers": headers, "responses": dict(sorted(responses.items()))}
+
+
+def with_shared_examples(
+    paths: Mapping[str, Mapping[str, Described]],
+) -> tuple[dict[str, dict[str, Described]], Described]:
+    """The paths with references to examples of answers that several operations have, and these by the first of them."""
+    forms = Counter(
+        msgspec.json.encode(content["example"])
+        for operation in _each(paths)
+        for answer in operation["responses"].values()
+        for content in answer.get("content", {}).values()
+        if "example" in content
+    )
+    names: dict[bytes, str] = {}
+
+    def content_of(operation: Described, content: Described) -> Described:
+        form = msgspec.json.encode(content.get("example"))
+        if forms[form] < _OFTEN:
+            return content
+        name = names.setdefault(form, operation["operationId"])
+        left = {key: value for key, value in content.items() if key != "example"}
+        return left | {"examples": {name: _reference("examples", name)}}
+
+    def answer_of(operation: Described, answer: Described) -> Described:
+        if "content" not in answer:
+            return answer
+        return answer | {
+            "content": {media: content_of(operation, content) for media, content in answer["content"].items()}
+        }
+
+    shared = {
+        path: {
+            method: operation
+            | {"responses": {status: answer_of(operation, each) for status, each in operation["responses"].items()}}
+            for method, operation in methods.items()
+        }
+        for path, methods in paths.items()
+    }
+    return shared, {name: {"value": msgspec.json.decode(form)} for form, name in names.items()}
+
+
+def _each(paths: Mapping[str, Mapping[str, Described]]) -> Iterator[Described]:
+    return (operation for methods in paths.values() for operation in methods.values())
 
 
 def _usual(named: Iterable[tuple[str, Described]]) -> dict[str, Described]:

@@ -6,14 +6,30 @@ person and nothing of the bank's ``raw``: a reader asks the API for those, under
 Unit    money as a string of integer cents; instants as everywhere in the interface
 """
 
+from collections.abc import Mapping
 from enum import StrEnum
-from typing import Final
+from typing import Annotated, Any, Final, Literal
 
 import msgspec
 
-from clearhold.features.catalogue.kris import KriValue
+from clearhold.features.catalogue.kris import KriValue, SnapshotCause
+from clearhold.features.core.entries.actions import ActionStatus, ActionType
 from clearhold.features.core.instants import format_instant
 from clearhold.features.core.principal import Simulated
+from clearhold.features.core.vocabulary import (
+    AchType,
+    AlertDecision,
+    AlertStatus,
+    Band,
+    Direction,
+    Rail,
+    Route,
+    Severity,
+    SlaTier,
+    SubjectType,
+    about,
+    minted,
+)
 
 
 class LiveKind(StrEnum):
@@ -39,55 +55,55 @@ class LiveCause(StrEnum):
 class LiveTransferScore(msgspec.Struct, frozen=True, rename="camel", gc=False):
     """A scoring of a transfer: at landing, after a change or a return, and by a backfill."""
 
-    transfer_id: str
-    rail: str
-    direction: str
-    type: str | None
+    transfer_id: Annotated[str, about("The bank's id of the transfer.")]
+    rail: Rail
+    direction: Direction
+    type: AchType | None
     amount_cents: str
     currency: str
-    status: str
-    entity_id: str | None
-    account_id: str | None
-    counterparty_id: str | None
-    return_code: str | None
+    status: Annotated[str, about("The bank's status of the transfer.")]
+    entity_id: Annotated[str | None, about("The entity that moved the money; null while unknown.")]
+    account_id: Annotated[str | None, about("The account on which it moved; null when none is named.")]
+    counterparty_id: Annotated[str | None, about("The other side; null when none is named.")]
+    return_code: Annotated[str | None, about("The code of its return; null while it is not returned.")]
     score: int | None
-    band: str | None
+    band: Band | None
     version: str | None
     n: int | None
     confidence: float | None
-    bank_created_at: str
-    scored_at: str | None
+    bank_created_at: Annotated[str, about("When the bank created it.")]
+    scored_at: Annotated[str | None, about("When it was scored.")]
 
 
 class LiveActorScore(msgspec.Struct, frozen=True, rename="camel", gc=False):
     """A changed score of an entity, a counterparty, an agent or the program itself."""
 
-    score_id: str
-    subject_type: str
-    subject_id: str
+    score_id: Annotated[str, minted("score record")]
+    subject_type: Annotated[SubjectType, about("Whose score it is.")]
+    subject_id: Annotated[str, about("The bank's id of the actor, or the program's id.")]
     score: int | None
-    band: str
-    former_band: str
+    band: Band
+    former_band: Annotated[Band, about("The band before.")]
     n: int
     confidence: float | None
     version: str
     hard: bool
     degraded: bool
-    scored_at: str
+    scored_at: Annotated[str, about("When it was scored.")]
 
 
 class LiveSnapshot(msgspec.Struct, frozen=True, rename="camel", gc=False):
     """All indicators of a program as of one instant, without their notes, and the program's score."""
 
-    snapshot_id: str
-    cause: str
+    snapshot_id: Annotated[str, minted("snapshot")]
+    cause: Annotated[SnapshotCause, about("Why it was taken.")]
     as_of: str
-    window_days: int
-    program_score: int | None
-    program_score_n: int
-    program_score_version: str
-    band: str
-    kris: dict[str, KriValue]
+    window_days: Annotated[int, about("The days that its indicators look back.")]
+    program_score: Annotated[int | None, about("The Program Risk Score; null under three measured indicators.")]
+    program_score_n: Annotated[int, about("How many indicators the score rests on.")]
+    program_score_version: Annotated[str, about("The scorer of the program.")]
+    band: Band
+    kris: Annotated[dict[str, KriValue], about("The indicators by name.")]
 
 
 class LiveAlert(msgspec.Struct, frozen=True, rename="camel", gc=False):
@@ -95,50 +111,50 @@ class LiveAlert(msgspec.Struct, frozen=True, rename="camel", gc=False):
 
     alert_id: str
     detector: str
-    severity: str
-    subject_type: str
-    subject_id: str
-    transfer_id: str | None
-    score_at_alert: int | None
-    band_at_alert: str | None
-    hard_signal: bool
-    status: str
-    route: str
-    sla_tier: str
+    severity: Severity
+    subject_type: Annotated[SubjectType, about("What the alert is about.")]
+    subject_id: Annotated[str, about("The bank's id of what the alert is about.")]
+    transfer_id: Annotated[str | None, about("The bank's id of the transfer; null when none is concerned.")]
+    score_at_alert: Annotated[int | None, about("Score at the opening; null without one.")]
+    band_at_alert: Annotated[Band | None, about("Band of that score; null without one.")]
+    hard_signal: Annotated[bool, about("Whether a person must decide it.")]
+    status: Annotated[AlertStatus, about("The alert's status.")]
+    route: Route
+    sla_tier: SlaTier
     policy_version: str
     opened_at: str
     due_at: str | None
     escalated_at: str | None
-    closed_at: str | None
+    closed_at: Annotated[str | None, about("When it was closed; null while it waits.")]
     updated_at: str
-    appeal_of: str | None
+    appeal_of: Annotated[str | None, about("The alert that it is an appeal of; null for others.")]
     from_history: bool
 
 
 class LiveDisposition(msgspec.Struct, frozen=True, rename="camel", gc=False):
     """A decision on an alert, by a person, a key or the policy (``decided_by_kind``)."""
 
-    disposition_id: str
+    disposition_id: Annotated[str, minted("disposition")]
     alert_id: str
-    decision: str
-    decided_by_kind: str
+    decision: Annotated[AlertDecision, about("The decision.")]
+    decided_by_kind: Annotated[Literal["person", "key", "policy"], about("Who decided: a person, a key or the policy.")]
     policy_version: str
     overturns_draft: bool | None
-    action_id: str | None
+    action_id: Annotated[str | None, about("The action that it follows from; null for others.")]
     created_at: str
 
 
 class LiveAction(msgspec.Struct, frozen=True, rename="camel", gc=False):
     """An action as requested, approved, executed or ended otherwise."""
 
-    action_id: str
-    type: str
-    target_type: str
+    action_id: Annotated[str, minted("action")]
+    type: ActionType
+    target_type: Annotated[str, about("What it acts on, as in transfer.")]
     target_id: str
     alert_id: str | None
-    status: str
+    status: Annotated[ActionStatus, about("How far it is.")]
     created_at: str
-    executed_at: str | None
+    executed_at: Annotated[str | None, about("When it was carried out; null until then.")]
     updated_at: str
 
 
@@ -167,16 +183,34 @@ class LiveEvent(msgspec.Struct, frozen=True, gc=False):
     data: LiveData
 
 
-class _Body(msgspec.Struct, frozen=True, rename="camel", gc=False):
-    kind: LiveKind
+class LiveBody(msgspec.Struct, frozen=True, kw_only=True, rename="camel", gc=False):
+    """An event as its readers get it. What its data has follows from its kind."""
+
+    kind: Annotated[LiveKind, about("The kind of the event.")]
     tenant_id: str
     program_id: str
-    at: str
-    cause: LiveCause
-    simulated: Simulated
-    severity: str | msgspec.UnsetType
-    band: str | msgspec.UnsetType
-    data: LiveData
+    at: Annotated[str, about("The time of the log entry that caused it.")]
+    cause: Annotated[LiveCause, about("backfill: scored again, about earlier transfers; stream: all others.")]
+    simulated: Simulated = msgspec.UNSET
+    severity: Annotated[str | msgspec.UnsetType, about("The severity of an alert; absent for other kinds.")] = (
+        msgspec.UNSET
+    )
+    band: Annotated[str | msgspec.UnsetType, about("Of a score, an alert's transfer or a snapshot; else absent.")] = (
+        msgspec.UNSET
+    )
+    data: Annotated[Any, about("The committed row, by kind.")]
+
+
+DATA_OF: Final[Mapping[LiveKind, type[LiveData]]] = {
+    LiveKind.TRANSFER_SCORED: LiveTransferScore,
+    LiveKind.ACTOR_SCORED: LiveActorScore,
+    LiveKind.PROGRAM_SCORED: LiveActorScore,
+    LiveKind.KRI_SNAPSHOT: LiveSnapshot,
+    LiveKind.ALERT_OPENED: LiveAlert,
+    LiveKind.ALERT_CHANGED: LiveAlert,
+    LiveKind.DISPOSITION_CREATED: LiveDisposition,
+    LiveKind.ACTION_CHANGED: LiveAction,
+}
 
 
 _ENCODE: Final = msgspec.json.Encoder().encode
@@ -185,15 +219,15 @@ _ENCODE: Final = msgspec.json.Encoder().encode
 def body_of(event: LiveEvent) -> bytes:
     """The event as JSON. ``simulated``, ``severity`` and ``band`` are absent where they do not apply."""
     return _ENCODE(
-        _Body(
-            event.kind,
-            event.tenant_id,
-            event.program_id,
-            format_instant(event.at),
-            event.cause,
-            True if event.is_simulated else msgspec.UNSET,
-            event.severity or msgspec.UNSET,
-            event.band or msgspec.UNSET,
-            event.data,
+        LiveBody(
+            kind=event.kind,
+            tenant_id=event.tenant_id,
+            program_id=event.program_id,
+            at=format_instant(event.at),
+            cause=event.cause,
+            simulated=True if event.is_simulated else msgspec.UNSET,
+            severity=event.severity or msgspec.UNSET,
+            band=event.band or msgspec.UNSET,
+            data=event.data,
         )
     )

@@ -2,9 +2,12 @@
 
 from collections.abc import Mapping
 from enum import StrEnum
-from typing import Final, NamedTuple, Protocol
+from typing import Annotated, Final, NamedTuple, Protocol
+
+import msgspec
 
 from clearhold.features.core.principal import KeyScope, Principal
+from clearhold.features.core.vocabulary import about
 from clearhold.features.live.payloads import LiveKind
 
 LONGEST_ID: Final = 32_768
@@ -87,3 +90,15 @@ class End(StrEnum):
     UNAUTHORIZED = "unauthorized"  # the token or key ended, or lost its right
     STALLED = "stalled"  # the reader read nothing for a minute
     AGE = "age"  # every answer ends after about an hour; the next one continues
+
+
+class ResyncNotice(msgspec.Struct, frozen=True):
+    """``data`` of the feed's own event ``resync``."""
+
+    reason: Annotated[Resync, about("Why events are missing; read what you show from the API, and go on.")]
+
+
+class EndNotice(msgspec.Struct, frozen=True):
+    """``data`` of the feed's own event ``end``."""
+
+    reason: Annotated[End, about("Why the answer ends; connect again with the last id.")]

@@ -68,7 +68,8 @@ include-operation-id = [
 checks.positive_data_acceptance.expected-statuses = ["2xx", 400, 401, 403, 404, 409, 429, "5xx"]
 
 # Nor does a schema tell the id of an event of the feed from another text of its form. The answer's schema is of the
-# whole text, and Schemathesis holds each event against it, as an object: tests/api/live/test_feed.py reads the events.
+# whole text, and Schemathesis holds each event against it, as an object; it does not know those of x-eventSchemas,
+# against which tests/api/live/test_feed_schemas.py holds the events.
 [[operations]]
 include-operation-id = "followLive"
 request-timeout = 2.0

@@ -5,7 +5,7 @@ from typing import Any, Final
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clearhold.api.openapi.schemas import UNMETERED, with_components
+from clearhold.api.openapi.schemas import UNMETERED, with_components, with_shared_examples
 from clearhold.api.openapi.texts import RATE_HEADERS
 from tests.support.openapi import without_references
 
@@ -76,3 +76,24 @@ def test_given_a_refusal_of_two_operations_when_shared_then_it_is_named_by_its_c
 
     assert components["responses"] == {name: refusal}
     assert shared["/b"]["get"]["responses"] == {"404": {"$ref": f"#/components/responses/{name}"}}
+
+
+def test_given_an_example_of_two_operations_when_shared_then_it_stands_once_and_both_refer_to_it() -> None:
+    def operation(name: str, example: Any) -> dict[str, Any]:
+        return {"operationId": name, "responses": {"200": {"content": {"application/json": {"example": example}}}}}
+
+    given = {
+        "/a": {"get": operation("a", {"id": 1}), "post": operation("b", {"id": 1})},
+        "/c": {"get": operation("c", 7)},
+    }
+
+    paths, examples = with_shared_examples(given)
+
+    contents = {
+        each["operationId"]: each["responses"]["200"]["content"]["application/json"]
+        for methods in paths.values()
+        for each in methods.values()
+    }
+    reference = {"examples": {"a": {"$ref": "#/components/examples/a"}}}
+    assert contents == {"a": reference, "b": reference, "c": {"example": 7}}
+    assert examples == {"a": {"value": {"id": 1}}}
