@@ -3,6 +3,8 @@
 A session ends after ``IDLE_MS`` without a request, after ``LONGEST_US`` in all, and at once when it is deleted. It
 survives a restart of the service. A copy of Redis opens nothing: it holds digests.
 
+A browser has a second secret, which opens nothing: by its digest, sessions of one browser are told apart from others.
+
 Errors  ``UnavailableError`` when Redis does not answer
 """
 
@@ -10,14 +12,15 @@ import asyncio
 from collections.abc import Awaitable
 from enum import StrEnum
 from hashlib import sha256
-from typing import Any, Final, TypeVar
+from typing import Any, Final, NamedTuple, TypeVar
 
 import msgspec
 import redis.asyncio
 from redis.exceptions import RedisError
 
+from clearhold.features.core.entries.actions import same_person
 from clearhold.features.core.errors import UnavailableError
-from clearhold.features.core.instants import HOUR_US, MINUTE_US
+from clearhold.features.core.instants import DAY_US, HOUR_US, MINUTE_US
 from clearhold.store.clock import Clock
 from clearhold.store.ids import new_token
 
@@ -27,8 +30,14 @@ WITHIN_S: Final = 1.5
 MOST_OF_TENANT: Final = 1_000
 """Sessions of one tenant; the one that was used least recently ends for a further one."""
 
+TRACED_US: Final = HOUR_US
+"""How long it is known which browsers and addresses a name was used at, also after its session."""
+
 _PREFIX: Final = "console:session:"
 _OF_TENANT: Final = "console:sessions:"
+_LAST_OF_BROWSER: Final = "console:browser:"
+_TRACES: Final = "console:traces:"
+_BROWSER_MS: Final = 7 * DAY_US // 1_000
 _TOUCH_AFTER_US: Final = MINUTE_US
 _US_PER_MS: Final = 1_000
 _UNAVAILABLE: Final = "Sessions cannot be read right now; nothing was done. Try again."
@@ -45,8 +54,8 @@ class SignedInBy(StrEnum):
 
 
 class Session(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """``id`` is the digest of the browser's secret; ``credential`` is the id of a person's token or of a key, or the
-    digest of the operator token. Instants are in microseconds.
+    """``id`` is the digest of the session's secret, ``browser`` that of the browser's; ``credential`` is the id of a
+    person's token or of a key, or the digest of the operator token. Instants are in microseconds.
     """
 
     id: str
@@ -58,10 +67,28 @@ class Session(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     created_at: int
     seen_at: int
     address: str
+    browser: str = ""
 
     def ends_at(self) -> int:
         """When it ends without a further request."""
-        return min(self.seen_at + IDLE_US, self.created_at + LONGEST_US)
+        return min(self.seen_at + IDLE_US, self.last_end())
+
+    def last_end(self) -> int:
+        """When it ends in any case."""
+        return self.created_at + LONGEST_US
+
+
+class Shared(StrEnum):
+    """What two names were used at within an hour."""
+
+    BROWSER = "browser"
+    ADDRESS = "address"
+
+
+class _Trace(NamedTuple):
+    name: str
+    browser: str
+    address: str
 
 
 class Sessions:
@@ -71,9 +98,9 @@ class Sessions:
         self._client, self._clock = client, clock
 
     async def begin(
-        self, *, tenant_id: str, name: str, signed_in_by: SignedInBy, credential: str, address: str
+        self, *, tenant_id: str, name: str, signed_in_by: SignedInBy, credential: str, address: str, browser: str
     ) -> tuple[str, Session]:
-        """The secret for the browser, and the session."""
+        """The session's secret, and the session; ``browser`` is the browser's secret."""
         secret, now = new_token(""), self._clock.now()
         session = Session(
             id=_id_of(secret),
@@ -85,13 +112,16 @@ class Sessions:
             created_at=now,
             seen_at=now,
             address=address,
+            browser=_id_of(browser),
         )
         await _answered(self._write(session))
+        last = msgspec.msgpack.encode((tenant_id, name))
+        await _answered(self._client.set(_LAST_OF_BROWSER + session.browser, last, px=_BROWSER_MS))
         await _answered(self._end_oldest(tenant_id))
         return secret, session
 
-    async def of_secret(self, secret: str) -> Session | None:
-        """The session, if it has not ended; noted as used now."""
+    async def of_secret(self, secret: str, *, in_use: bool = True) -> Session | None:
+        """The session, if it has not ended; noted as used now, if a person uses it."""
         stored = await _answered(self._client.get(_PREFIX + _id_of(secret)))
         if stored is None:
             return None
@@ -99,7 +129,7 @@ class Sessions:
         if now >= session.ends_at():
             await self.end(session)
             return None
-        if now - session.seen_at >= _TOUCH_AFTER_US:
+        if in_use and now - session.seen_at >= _TOUCH_AFTER_US:
             session = msgspec.structs.replace(session, seen_at=now)
             await _answered(self._write(session))
         return session
@@ -119,11 +149,30 @@ class Sessions:
         await _answered(self._client.delete(_PREFIX + session.id))
         await _answered(self._client.zrem(_OF_TENANT + session.tenant_id, session.id))
 
+    async def last_of_browser(self, browser: str) -> tuple[str, str] | None:
+        """The tenant and name of the last session that began in this browser."""
+        stored = await _answered(self._client.get(_LAST_OF_BROWSER + _id_of(browser)))
+        return None if stored is None else msgspec.msgpack.decode(stored, type=tuple[str, str])
+
+    async def shared(self, session: Session, name: str) -> Shared | None:
+        """The browser or address of the session at which another name was used within the hour, in this order."""
+        since = self._clock.now() - TRACED_US
+        stored = await _answered(self._client.zrangebyscore(_TRACES + session.tenant_id, since, "+inf"))
+        traces = [msgspec.msgpack.decode(each, type=_Trace) for each in stored]
+        of_name = [each for each in traces if same_person(each.name, name)]
+        if any(each.browser == session.browser for each in of_name):
+            return Shared.BROWSER
+        return Shared.ADDRESS if any(each.address == session.address for each in of_name) else None
+
     async def _write(self, session: Session) -> None:
         lasts_ms = max(1, (session.ends_at() - self._clock.now()) // _US_PER_MS)
         await self._client.set(_PREFIX + session.id, msgspec.msgpack.encode(session), px=lasts_ms)
         await self._client.zadd(_OF_TENANT + session.tenant_id, {session.id: session.seen_at})
         await self._client.pexpire(_OF_TENANT + session.tenant_id, LONGEST_US // _US_PER_MS)
+        traces, trace = _TRACES + session.tenant_id, _Trace(session.name, session.browser, session.address)
+        await self._client.zremrangebyscore(traces, "-inf", session.seen_at - TRACED_US)
+        await self._client.zadd(traces, {msgspec.msgpack.encode(trace): session.seen_at})
+        await self._client.pexpire(traces, TRACED_US // _US_PER_MS)
 
     async def _end_oldest(self, tenant_id: str) -> None:
         over: Any = await self._client.zrange(_OF_TENANT + tenant_id, 0, -MOST_OF_TENANT - 1)

@@ -16,11 +16,14 @@ from litestar.types import ASGIApp, Receive, Scope, Send
 from clearhold.api.area import Resources, Stores
 from clearhold.api.areas import ROUTES, Checks, http_app, services_of, wired_gate
 from clearhold.api.console.frame import headers_of, plain_page
-from clearhold.api.console.guard import NONCE_BYTES, Guard, NotSignedInError, sign_in_for
+from clearhold.api.console.guard import NONCE_BYTES, Guard, NotSignedInError
+from clearhold.api.console.pages import sign_in
 from clearhold.api.console.pages.errors import RefusalView, refused
 from clearhold.api.console.routes import CONSOLE_ROUTES
 from clearhold.api.console.services import ConsoleServices
+from clearhold.api.console.tries import SignInTries
 from clearhold.api.console.visit import VISIT, Visit
+from clearhold.api.console.way_back import sign_in_for
 from clearhold.api.http.envelope import INTERNAL, ApiRequest, refusal_of, request_id, stamp_headers
 from clearhold.api.http.error_table import ERRORS
 from clearhold.api.http.head import split_as_sent
@@ -41,13 +44,17 @@ def application(resources: Resources, checks: Checks, *, base_url: str) -> ASGIA
 
 def wired_console(stores: Stores, services: Mapping[str, object], checks: Checks) -> Litestar:
     """``services`` are those of the areas by name."""
-    sessions = Sessions(stores.hot, stores.clock)
+    clock = stores.clock
     of_areas = ConsoleServices.of(
-        services, authenticator=checks.authenticator, sessions=sessions, start_links=StartLinks(stores.hot)
+        services,
+        authenticator=checks.authenticator,
+        sessions=Sessions(stores.hot, clock),
+        start_links=StartLinks(stores.hot),
+        tries=SignInTries(clock),
     )
     app = Litestar(
         route_handlers=CONSOLE_ROUTES,
-        middleware=[Guard(of_areas, checks.limits, checks.origins, stores.clock)],
+        middleware=[Guard(of_areas, checks.limits, checks.origins, clock)],
         exception_handlers={Exception: render_error},
         before_send=[stamp_headers],
         openapi_config=None,
@@ -77,14 +84,19 @@ def render_error(request: ApiRequest, exc: Exception) -> Response[bytes]:
     if refusal is INTERNAL:
         log.error("request_failed", request_id=request_id(scope), status=status, exc_info=exc)
     is_part = visit is not None and visit.target is not None
-    if isinstance(exc, NotSignedInError) and not is_part:
-        return Response(b"", status_code=HTTPStatus.SEE_OTHER, headers={"Location": sign_in_for(scope)})
     nonce = secrets.token_urlsafe(NONCE_BYTES) if visit is None else visit.nonce
+    headers = headers_of(nonce)
+    if isinstance(exc, NotSignedInError) and visit is not None and not is_part:
+        if not visit.form:
+            headers |= {"Location": sign_in_for(scope)}
+            return Response(b"", status_code=HTTPStatus.SEE_OTHER, headers=headers)
+        page = plain_page(nonce, "Sign in", sign_in.interrupted(visit))
+        return Response(page, status_code=status, media_type="text/html", headers=headers)
     view = RefusalView(
         sentence=str(refusal), code=refusal.code, request_id=request_id(scope), sign_in=_sign_in_after(exc, scope)
     )
     body = str(refused(view)).encode() if is_part else plain_page(nonce, "Refused", refused(view))
-    return Response(body, status_code=status, media_type="text/html", headers=headers_of(nonce))
+    return Response(body, status_code=status, media_type="text/html", headers=headers)
 
 
 def _sign_in_after(exc: Exception, scope: Any) -> str | None:

@@ -8,6 +8,7 @@ from typing import Final
 import htpy as h
 import msgspec
 
+from clearhold.api.console.pages.session import warning
 from clearhold.api.console.visit import Visit
 from clearhold.api.html.page import document
 
@@ -60,6 +61,7 @@ def headers_of(nonce: str) -> dict[str, str]:
         "Cache-Control": "no-store",
         "Cross-Origin-Opener-Policy": "same-origin",
         "Cross-Origin-Resource-Policy": "same-origin",
+        "X-Frame-Options": "DENY",
         "Permissions-Policy": "camera=(), geolocation=(), microphone=(), payment=(), usb=()",
         "Vary": "HX-Request, HX-Target, Cookie",
     }
@@ -67,10 +69,12 @@ def headers_of(nonce: str) -> dict[str, str]:
 
 def framed(visit: Visit, title: str, content: h.Node) -> bytes:
     """The whole page, for a person who is signed in."""
-    return plain_page(visit.nonce, title, content, top=_header(visit) if visit.who is not None else None)
+    if visit.who is None:
+        return plain_page(visit.nonce, title, content)
+    return plain_page(visit.nonce, title, content, top=_header(visit), end=warning(visit))
 
 
-def plain_page(nonce: str, title: str, content: h.Node, *, top: h.Node = None) -> bytes:
+def plain_page(nonce: str, title: str, content: h.Node, *, top: h.Node = None, end: h.Node = None) -> bytes:
     short = title if len(title) <= TITLE_LETTERS else f"{title[: TITLE_LETTERS - 1]}…"
     head = (
         h.title[f"{short} · Clearhold"],
@@ -86,6 +90,7 @@ def plain_page(nonce: str, title: str, content: h.Node, *, top: h.Node = None) -
         top,
         h.main("#main", tabindex="-1")[content],
         h.div("#status", role="status", aria_live="polite"),
+        end,
     )
     return document(head, body)
 

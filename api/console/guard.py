@@ -1,7 +1,9 @@
 """The checks of every request to the console, in their order; the first failure is the answer.
 
-host 403 ─▶ body size 413 ─▶ session: the sign-in page, or 401 for a part ─▶ rate limit 429 ─▶ a write:
-same origin, the session's token 403 ─▶ not by a read-only session 403 ─▶ the page
+host 403 ─▶ body size 413 ─▶ a write: same origin 403 ─▶ session: the sign-in page, or 401 for a part ─▶ rate limit 429
+─▶ a write: the session's token 403, not by a read-only session 403 ─▶ the page
+
+A request with the header ``X-Unattended``, which scripts send without a person's doing, does not lengthen the session.
 
 The console reads its cookie alone and never a bearer token, and the API reads bearer tokens alone and never a cookie.
 So no page of another site can call either with a person's credentials.
@@ -10,13 +12,14 @@ So no page of another site can call either with a person's credentials.
 import secrets
 from hmac import compare_digest
 from typing import Any, Final
-from urllib.parse import parse_qsl, quote
+from urllib.parse import parse_qsl
 
 import msgspec
 from litestar.enums import ScopeType
 from litestar.middleware import ASGIMiddleware
 from litestar.types import ASGIApp, Receive, Scope, Send
 
+from clearhold.api.console.entry import BROWSER, COOKIE
 from clearhold.api.console.services import ConsoleServices
 from clearhold.api.console.visit import VISIT, SignedIn, Visit
 from clearhold.api.http.body import BodyBudget, read_body
@@ -28,11 +31,13 @@ from clearhold.api.http.operation import RateClass
 from clearhold.features.core.errors import ErrorCode, ForbiddenError, InvalidRequestError, UnauthorizedError
 from clearhold.store.clock import Clock
 
-COOKIE: Final = "__Host-clearhold"
 PUBLIC: Final = "console.public"
 """The key in a route's ``opt`` that lets requests through without a session."""
 
-SIGN_IN: Final = "/console/sign-in"
+ENTRANCE: Final = "console.entrance"
+"""The key in a route's ``opt`` that lets forms through without the token of a session: a session begins there."""
+
+UNATTENDED: Final = b"x-unattended"
 BODY_LIMIT: Final = 128 * 1024
 MOST_FIELDS: Final = 500
 NONCE_BYTES: Final = 16
@@ -67,6 +72,8 @@ class Guard(ASGIMiddleware):
         raw = b"" if reads else await read_body(scope, receive, limit=BODY_LIMIT, budget=self._bodies)
         visit = self._visit(scope, raw)
         scope[VISIT] = visit  # type: ignore[typeddict-unknown-key]
+        if not reads:
+            _check_site(scope)
         who = await self._signed_in(scope)
         if who is None and not is_public:
             raise NotSignedInError
@@ -93,13 +100,15 @@ class Guard(ASGIMiddleware):
             nonce=secrets.token_urlsafe(NONCE_BYTES),
             target=_id_of(target) if is_part else None,
             address=scope["client"][0] if scope["client"] else "",
+            browser=cookie_of(scope, BROWSER),
             now=self._clock.now(),
         )
 
     async def _signed_in(self, scope: Any) -> SignedIn | None:
         """The session of the request's cookie, while it and its credential are valid."""
         secret = cookie_of(scope)
-        session = None if secret is None else await self._services.sessions.of_secret(secret)
+        in_use = not header_values(scope, UNATTENDED)
+        session = None if secret is None else await self._services.sessions.of_secret(secret, in_use=in_use)
         if session is None:
             return None
         proven = self._services.authenticator.of_credential(session.tenant_id, session.signed_in_by, session.credential)
@@ -114,19 +123,19 @@ def _id_of(target: list[bytes]) -> str:
     return target[0].decode("ascii", "replace").rpartition("#")[2] if target else ""
 
 
-def cookie_of(scope: Any) -> str | None:
-    """The session's secret; None without exactly one cookie of that name."""
+def cookie_of(scope: Any, name: str = COOKIE) -> str | None:
+    """The secret in a cookie, that of the session; None without exactly one cookie of that name."""
     pairs = [
         pair.strip().partition("=")
         for header in header_values(scope, b"cookie")
         for pair in header.decode("latin-1").split(";")
     ]
-    secrets_sent = [value for name, _, value in pairs if name == COOKIE]
+    secrets_sent = [value for each, _, value in pairs if each == name]
     return (secrets_sent[0] or None) if len(secrets_sent) == 1 else None
 
 
-def _check_write(scope: Any, visit: Visit, who: SignedIn | None) -> None:
-    """A form of another site, of another session, or of a session that may only read, writes nothing.
+def _check_site(scope: Any) -> None:
+    """A form of another site writes nothing.
 
     Browsers say where a form comes from in Sec-Fetch-Site. Its Origin is ``null``, since pages send no referrer; it
     counts for a browser that says no site.
@@ -136,11 +145,16 @@ def _check_write(scope: Any, visit: Visit, who: SignedIn | None) -> None:
     origins = [each.partition(b"://")[2] for each in header_values(scope, b"origin")]
     if sites - _SAME_ORIGIN or (not sites and origins != hosts):
         raise ForbiddenError(CROSS_SITE, ErrorCode.ORIGIN_REFUSED)
-    if who is None:
+
+
+def _check_write(scope: Any, visit: Visit, who: SignedIn | None) -> None:
+    """A form of another session, or of a session that may only read, writes nothing."""
+    opt = scope["route_handler"].opt
+    if who is None or opt.get(ENTRANCE):
         return
     if not compare_digest(visit.form.get("csrf", "").encode(), who.session.csrf.encode()):
         raise ForbiddenError(STALE_FORM, ErrorCode.ORIGIN_REFUSED)
-    if who.is_read_only and not scope["route_handler"].opt.get(PUBLIC):
+    if who.is_read_only and not opt.get(PUBLIC):
         raise ForbiddenError(READ_ONLY, ErrorCode.OPERATOR_TOKEN_REQUIRED)
 
 
@@ -154,9 +168,3 @@ def _fields_of(raw: bytes) -> dict[str, str]:
     for name, value in pairs:
         fields[name] = f"{fields[name]},{value}" if name in fields else value
     return fields
-
-
-def sign_in_for(scope: Any) -> str:
-    """The sign-in page, which leads back to the page of this request."""
-    here = scope["path"] + (f"?{scope['query_string'].decode('ascii', 'replace')}" if scope["query_string"] else "")
-    return f"{SIGN_IN}?next={quote(here, safe='')}"

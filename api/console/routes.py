@@ -8,9 +8,10 @@ from litestar import Response, get, post
 from litestar.handlers import HTTPRouteHandler
 
 from clearhold.api.console.frame import FILES, MEDIA_TYPES, STATIC_PATH, address_of, framed, headers_of
-from clearhold.api.console.guard import PUBLIC, SIGN_IN
-from clearhold.api.console.pages import approvals, queue, sign_in, start, today, workspace, workspace_writes
+from clearhold.api.console.guard import ENTRANCE, PUBLIC
+from clearhold.api.console.pages import approvals, queue, session, sign_in, start, today, workspace, workspace_writes
 from clearhold.api.console.visit import Answer, Handle, RedirectAnswer, Visit, visit_of
+from clearhold.api.console.way_back import HOME, SIGN_IN
 from clearhold.api.http.envelope import ApiRequest
 from clearhold.api.http.head import IMMUTABLE, published
 from clearhold.features.core.errors import ErrorCode, NotFoundError
@@ -27,8 +28,8 @@ def _page(path: str, handle: Handle, *, public: bool = False) -> HTTPRouteHandle
     return handler
 
 
-def _write(path: str, handle: Handle, *, public: bool = False) -> HTTPRouteHandler:
-    @post(path, opt={PUBLIC: public}, status_code=HTTPStatus.OK)
+def _write(path: str, handle: Handle, *, public: bool = False, entrance: bool = False) -> HTTPRouteHandler:
+    @post(path, opt={PUBLIC: public or entrance, ENTRANCE: entrance}, status_code=HTTPStatus.OK)
     async def handler(request: ApiRequest) -> Response[bytes]:
         visit = visit_of(request.scope)
         return _response(visit, await handle(visit))
@@ -37,18 +38,20 @@ def _write(path: str, handle: Handle, *, public: bool = False) -> HTTPRouteHandl
 
 
 def _response(visit: Visit, answer: Answer) -> Response[bytes]:
-    headers = headers_of(visit.nonce) | dict(answer.headers)
-    if isinstance(answer, RedirectAnswer):
-        if visit.target is not None:
-            return Response(b"", status_code=HTTPStatus.OK, headers=headers | {_REDIRECT: answer.to})
-        return Response(b"", status_code=HTTPStatus.SEE_OTHER, headers=headers | {"Location": answer.to})
+    headers, cookies = headers_of(visit.nonce) | dict(answer.headers), answer.cookies
     is_part = visit.target is not None
-    body = str(h.fragment[answer.content]).encode() if is_part else framed(visit, answer.title, answer.content)
-    return Response(body, status_code=answer.status, media_type="text/html", headers=headers)
+    if isinstance(answer, RedirectAnswer):
+        place = {_REDIRECT: answer.to} if is_part else {"Location": answer.to}
+        status = HTTPStatus.OK if is_part else HTTPStatus.SEE_OTHER
+        return Response(b"", status_code=status, headers=headers | place, cookies=cookies)
+    page = answer.visit or visit
+    body = str(h.fragment[answer.content]).encode() if is_part else framed(page, answer.title, answer.content)
+    return Response(body, status_code=answer.status, media_type="text/html", headers=headers, cookies=cookies)
 
 
 @get(f"{STATIC_PATH}/{{digest:str}}/{{name:str}}", opt={PUBLIC: True})
-async def get_file(request: ApiRequest, digest: str, name: str) -> Response[bytes | None]:
+async def get_file(request: ApiRequest) -> Response[bytes | None]:
+    digest, name = request.path_params["digest"], request.path_params["name"]
     if name not in FILES or address_of(name) != f"{STATIC_PATH}/{digest}/{name}":
         raise NotFoundError("There is no such file.", ErrorCode.PATH_NOT_FOUND)
     suffix = f".{name.rpartition('.')[2]}"
@@ -56,17 +59,18 @@ async def get_file(request: ApiRequest, digest: str, name: str) -> Response[byte
 
 
 async def to_home(visit: Visit) -> Answer:  # noqa: ARG001 - as every handler
-    return RedirectAnswer(sign_in.HOME)
+    return RedirectAnswer(HOME)
 
 
 CONSOLE_ROUTES: Final = (
     get_file,
     _page("/console", to_home),
     _page(SIGN_IN, sign_in.show, public=True),
-    _write(SIGN_IN, sign_in.sign_in, public=True),
-    _write(start.PATH, start.create, public=True),
+    _write(SIGN_IN, sign_in.sign_in, entrance=True),
+    _write(start.PATH, start.create, entrance=True),
     _page(start.PATH, start.use, public=True),
     _write("/console/sign-out", sign_in.sign_out, public=True),
+    _page(session.PATH, session.show),
     _page(today.PATH, today.show),
     _page(approvals.PATH, approvals.show),
     _write(f"{approvals.PATH}/{{action_id:str}}", approvals.answer),

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 from clearhold.api.accounts.routes import AccountService
 from clearhold.api.actions.service import ActionService
 from clearhold.api.alerts.routes import AlertService
+from clearhold.api.console.tries import SignInTries
 from clearhold.api.counts.routes import CountService
 from clearhold.api.dispositions.routes import DispositionService
 from clearhold.api.explain.service import ExplainService
@@ -31,6 +32,7 @@ class ConsoleServices(NamedTuple):
     sessions: Sessions
     start_links: StartLinks
     accounts: AccountService
+    tries: SignInTries
     actions: ActionService
     alerts: AlertService
     counts: CountService

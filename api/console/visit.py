@@ -5,6 +5,7 @@ from typing import Any, Final, NamedTuple
 
 import htpy as h
 import msgspec
+from litestar.datastructures import Cookie
 
 from clearhold.api.console.services import ConsoleServices
 from clearhold.features.core.canonical import derived_id
@@ -31,7 +32,7 @@ class SignedIn(NamedTuple):
 
 class Visit(msgspec.Struct, frozen=True, kw_only=True):
     """``nonce`` marks the elements that htmx may act on; ``target`` is the part of the page that the answer replaces,
-    None for a whole page; ``now`` is the instant of arrival.
+    None for a whole page; ``browser`` is the browser's secret; ``now`` is the instant of arrival.
     """
 
     services: ConsoleServices
@@ -43,6 +44,7 @@ class Visit(msgspec.Struct, frozen=True, kw_only=True):
     nonce: str
     target: str | None
     address: str
+    browser: str | None
     now: int
 
     @property
@@ -76,12 +78,17 @@ class Visit(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class HtmlAnswer(NamedTuple):
-    """The content between header and footer of a page; of a request for a part, the part."""
+    """The content between header and footer of a page; of a request for a part, the part.
+
+    ``visit`` is the request as it goes on, if a session began in it.
+    """
 
     title: str
     content: h.Node
     status: int = 200
     headers: Mapping[str, str] = NO_HEADERS
+    cookies: tuple[Cookie, ...] = ()
+    visit: Visit | None = None
 
 
 class RedirectAnswer(NamedTuple):
@@ -89,6 +96,7 @@ class RedirectAnswer(NamedTuple):
 
     to: str
     headers: Mapping[str, str] = NO_HEADERS
+    cookies: tuple[Cookie, ...] = ()
 
 
 Answer = HtmlAnswer | RedirectAnswer

@@ -94,7 +94,11 @@ def rate_headers(scope: Any) -> tuple[tuple[bytes, bytes], ...]:
 
 
 def _address(scope: Any) -> str:
-    host: str = scope["client"][0] if scope["client"] else ""
+    return caller_of(scope["client"][0] if scope["client"] else "")
+
+
+def caller_of(host: str) -> str:
+    """The caller behind an address: of IPv6 its first 64 bits."""
     if ":" not in host:
         return host
     address = IPv6Address(host)

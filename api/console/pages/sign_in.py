@@ -1,29 +1,29 @@
 """Sign in and out: a token and a name become a session; the token is not kept."""
 
 from typing import Final
-from urllib.parse import urlsplit
 
 import htpy as h
 
-from clearhold.api.console.guard import COOKIE, SIGN_IN
+from clearhold.api.console.entry import enter, kept_fields, leave
 from clearhold.api.console.visit import Answer, HtmlAnswer, RedirectAnswer, Visit
+from clearhold.api.console.way_back import SIGN_IN, way_back
 from clearhold.api.http.auth import confirmed_name, person_named
 from clearhold.api.http.operation import Access
-from clearhold.features.core.errors import RiskError
+from clearhold.features.core.errors import RateLimitedError, RiskError
 from clearhold.features.core.principal import Principal, PrincipalKind
 from clearhold.store.keys import token_digest
 from clearhold.store.sessions import SignedInBy
 from clearhold.store.start_links import SessionStart
 
-HOME: Final = "/console/today"
-_ATTRIBUTES: Final = "Secure; HttpOnly; SameSite=Strict; Path=/"
+TOO_MANY_TRIES: Final = "Too many tries from this address. Try again in {}."
+ENDED: Final = "The session has ended. Sign in again: what you sent is kept, and nothing was done yet."
 _NAME: Final = "The name"
 
 
 async def show(visit: Visit) -> Answer:
     if visit.who is not None:
-        return RedirectAnswer(_next_of(visit.query.get("next", "")))
-    return _page(visit.query.get("next", ""), name="", refusal=None)
+        return RedirectAnswer(way_back(visit.query.get("next", "")))
+    return _page(visit, visit.query.get("next", ""))
 
 
 async def sign_in(visit: Visit) -> Answer:
@@ -31,45 +31,45 @@ async def sign_in(visit: Visit) -> Answer:
     wanted = visit.form.get("next", "")
     try:
         start = start_of(visit)
+    except RateLimitedError as error:
+        headers = {"Retry-After": str(visit.services.tries.wait_s(visit.address))}
+        return _page(visit, wanted, str(error), status=429, headers=headers)
     except RiskError as error:
-        return _page(wanted, name=visit.form.get("name", ""), refusal=str(error))
-    return await begun(visit, start, _next_of(wanted))
-
-
-def start_of(visit: Visit) -> SessionStart:
-    """The session that token and name of a form may begin; the refusal of a token or name."""
-    token = visit.form.get("token", "").strip()
-    proven = visit.services.authenticator.of_token(token, Access.BEARER)
-    signed_in_by, credential = _credential_of(proven, token)
-    name = proven.operator if signed_in_by is SignedInBy.KEY else _name_of(proven, visit.form.get("name", ""))
-    return SessionStart(proven.tenant_id, name, signed_in_by, credential)
-
-
-async def begun(visit: Visit, start: SessionStart, wanted: str) -> RedirectAnswer:
-    """To the wanted page, in a new session."""
-    secret, _ = await visit.services.sessions.begin(
-        tenant_id=start.tenant_id,
-        name=start.name,
-        signed_in_by=start.signed_in_by,
-        credential=start.credential,
-        address=visit.address,
-    )
-    return RedirectAnswer(wanted, {"Set-Cookie": f"{COOKIE}={secret}; {_ATTRIBUTES}"})
+        return _page(visit, wanted, str(error), status=401)
+    return await enter(visit, start, wanted)
 
 
 async def sign_out(visit: Visit) -> Answer:
-    if visit.who is not None:
-        await visit.services.sessions.end(visit.who.session)
-    gone = {"Set-Cookie": f"{COOKIE}=; Max-Age=0; {_ATTRIBUTES}", "Clear-Site-Data": '"cache", "storage"'}
-    return RedirectAnswer(SIGN_IN, gone)
+    return await leave(visit)
 
 
-def _credential_of(proven: Principal, token: str) -> tuple[SignedInBy, str]:
+def interrupted(visit: Visit) -> h.Node:
+    """The sign-in page as the answer to a form that came after the session's end."""
+    return _page(visit, "", ENDED).content
+
+
+def start_of(visit: Visit) -> SessionStart:
+    """The session that token and name of a form may begin; the refusal of a token or name, which counts as a try."""
+    tries = visit.services.tries
+    wait_s = tries.wait_s(visit.address)
+    if wait_s:
+        raise RateLimitedError(TOO_MANY_TRIES.format(f"{wait_s} second{'' if wait_s == 1 else 's'}"))
+    try:
+        return _proven(visit)
+    except RiskError:
+        tries.note_refusal(visit.address)
+        raise
+
+
+def _proven(visit: Visit) -> SessionStart:
+    token = visit.form.get("token", "").strip()
+    proven = visit.services.authenticator.of_token(token, Access.BEARER)
     if proven.kind is PrincipalKind.KEY:
-        return SignedInBy.KEY, proven.id
+        return SessionStart(proven.tenant_id, proven.operator, SignedInBy.KEY, proven.id)
+    name = _name_of(proven, visit.form.get("name", ""))
     if proven.has_own_token:
-        return SignedInBy.PERSON, proven.id
-    return SignedInBy.TOKEN, token_digest(token)
+        return SessionStart(proven.tenant_id, name, SignedInBy.PERSON, proven.id)
+    return SessionStart(proven.tenant_id, name, SignedInBy.TOKEN, token_digest(token))
 
 
 def _name_of(proven: Principal, given: str) -> str:
@@ -79,26 +79,26 @@ def _name_of(proven: Principal, given: str) -> str:
     return confirmed_name(proven, person_named(given.encode("utf-8"), _NAME), _NAME)
 
 
-def _next_of(wanted: str) -> str:
-    """A path of the console alone: no link can lead elsewhere after signing in."""
-    parts = urlsplit(wanted.replace("\\", "/"))
-    is_own = not parts.scheme and not parts.netloc and parts.path.startswith("/console/")
-    return wanted if is_own and wanted.isprintable() else HOME
-
-
-def _page(wanted: str, *, name: str, refusal: str | None) -> HtmlAnswer:
+def _page(
+    visit: Visit, wanted: str, refusal: str | None = None, *, status: int = 200, headers: dict[str, str] | None = None
+) -> HtmlAnswer:
     content = h.section(".sign-in")[
         h.h1["Sign in"],
         h.p(".refusal", role="alert")[refusal] if refusal is not None else None,
         h.form(method="post", action=SIGN_IN)[
             h.input(type="hidden", name="next", value=wanted),
+            kept_fields(visit),
             h.label(for_="token")["Token"],
             h.input("#token", type="password", name="token", required=True, autocomplete="current-password"),
             h.p(".small")["The bank's operator token, a token that was issued to you, or an API key to read."],
             h.label(for_="name")["Your name"],
-            h.input("#name", name="name", value=name, autocomplete="username", maxlength="128"),
+            h.input("#name", name="name", value=_name_given(visit), autocomplete="username", maxlength="128"),
             h.p(".small")["It goes on the record with each decision, as in ann@bank.example."],
             h.button(".main", type="submit")["Sign in"],
         ],
     ]
-    return HtmlAnswer("Sign in", content, status=200 if refusal is None else 401)
+    return HtmlAnswer("Sign in", content, status, headers or {})
+
+
+def _name_given(visit: Visit) -> str:
+    return visit.form.get("name", "") if visit.path == SIGN_IN else ""

@@ -1,3 +1,4 @@
 // The console's own script: keys. It makes no HTML from strings.
 import './workspace.js';
 import './drafts.js';
+import './session.js';

@@ -1,0 +1,103 @@
+"""Beginning and ending a session: its cookies, the way back, and the form that a session's end interrupted."""
+
+from typing import Any, Final
+from urllib.parse import parse_qsl, urlencode
+
+import htpy as h
+import msgspec
+from litestar.datastructures import Cookie
+
+from clearhold.api.console.visit import Answer, HtmlAnswer, RedirectAnswer, SignedIn, Visit
+from clearhold.api.console.way_back import HOME, SIGN_IN, is_own_page, way_back
+from clearhold.features.core.instants import DAY_US, SECOND_US
+from clearhold.features.core.principal import Principal
+from clearhold.store.ids import new_token
+from clearhold.store.sessions import SignedInBy
+
+COOKIE: Final = "__Host-clearhold"
+BROWSER: Final = "__Host-clearhold-browser"
+"""A random secret of the browser; it opens nothing."""
+
+CLEARED: Final = "Clear-Site-Data"
+_BROWSER_S: Final = 365 * DAY_US // SECOND_US
+_OF_SESSION: Final = frozenset({"csrf"})
+_LONG: Final = 80
+
+
+class Proof(msgspec.Struct, frozen=True, kw_only=True):
+    """Who signs in, and by what: ``credential`` as a ``Session`` has it."""
+
+    principal: Principal
+    name: str
+    signed_in_by: SignedInBy
+    credential: str
+
+
+async def enter(visit: Visit, proof: Proof) -> Answer:
+    """Begin the session. The same name as before in this browser goes on where it was; another name starts clean."""
+    sessions, tenant_id = visit.services.sessions, proof.principal.tenant_id
+    browser = visit.browser or new_token("")
+    last = await sessions.last_of_browser(browser)
+    if visit.who is not None:
+        await sessions.end(visit.who.session)
+    secret, session = await sessions.begin(
+        tenant_id=tenant_id,
+        name=proof.name,
+        signed_in_by=proof.signed_in_by,
+        credential=proof.credential,
+        address=visit.address,
+        browser=browser,
+    )
+    cookies = (_cookie(COOKIE, secret), _cookie(BROWSER, browser, max_age=_BROWSER_S))
+    if last is not None and last != (tenant_id, proof.name):
+        return RedirectAnswer(HOME, {CLEARED: '"cache", "storage"'}, cookies)
+    kept = visit.form.get("kept")
+    if last is not None and kept and is_own_page(visit.form.get("action", "")):
+        principal = msgspec.structs.replace(proof.principal, operator=proof.name)
+        again = msgspec.structs.replace(visit, who=SignedIn(session, principal))
+        content = _interrupted(again, visit.form["action"], dict(parse_qsl(kept, keep_blank_values=True)))
+        return HtmlAnswer("Signed in again", content, cookies=cookies, visit=again)
+    return RedirectAnswer(way_back(visit.form.get("next", "")), cookies=cookies)
+
+
+async def leave(visit: Visit) -> Answer:
+    if visit.who is not None:
+        await visit.services.sessions.end(visit.who.session)
+    return RedirectAnswer(SIGN_IN, {CLEARED: '"cache", "storage"'}, (_cookie(COOKIE, "", max_age=0),))
+
+
+def kept_fields(visit: Visit) -> h.Node:
+    """Hidden fields with the form that could not be sent, to go on with after signing in."""
+    kept, action = visit.form.get("kept"), visit.form.get("action")
+    if visit.path != SIGN_IN and visit.form:
+        kept = urlencode([each for each in visit.form.items() if each[0] not in _OF_SESSION])
+        action = visit.path
+    if not kept or action is None:
+        return None
+    return h.input(type="hidden", name="kept", value=kept), h.input(type="hidden", name="action", value=action)
+
+
+def _interrupted(visit: Visit, action: str, fields: dict[str, str]) -> h.Element:
+    """The form as it was, with its own id of the attempt, so that a form that was sent before is the same write."""
+    fields |= {"csrf": visit.signed_in.session.csrf}
+    texts = {name for name, value in fields.items() if len(value) > _LONG and " " in value}
+    return h.section(".interrupted")[
+        h.h1["Signed in again"],
+        h.p["The session had ended before this was sent. Nothing was done yet, and nothing is lost."],
+        h.form(method="post", action=action)[
+            (_field(name, value, is_text=name in texts) for name, value in fields.items()),
+            h.button(".main", type="submit")["Send it now"],
+            " ",
+            h.a(".button", href=HOME)["Leave it"],
+        ],
+    ]
+
+
+def _field(name: str, value: str, *, is_text: bool) -> h.Node:
+    if not is_text:
+        return h.input(type="hidden", name=name, value=value)
+    return h.label(for_=f"kept-{name}")[name.capitalize()], h.textarea(id=f"kept-{name}", name=name, rows="12")[value]
+
+
+def _cookie(name: str, value: str, **over: Any) -> Cookie:
+    return Cookie(name, value=value, secure=True, httponly=True, samesite="strict", path="/", **over)

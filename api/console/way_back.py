@@ -1,0 +1,38 @@
+"""Where a person goes on after signing in: a page of the console, and nowhere else."""
+
+import re
+from typing import Any, Final
+from urllib.parse import quote, unquote, urlsplit
+
+from clearhold.api.http.envelope import header_values
+
+SIGN_IN: Final = "/console/sign-in"
+HOME: Final = "/console/today"
+
+_OWN: Final = re.compile(r"/console/[A-Za-z0-9._~%@:+,;=/-]{1,512}(\?[\x21-\x7E]{0,1024})?", re.ASCII)
+_NO_PAGES: Final = (SIGN_IN, "/console/sign-out", "/console/static/")
+_DOTS: Final = frozenset({".", ".."})
+
+
+def way_back(wanted: str) -> str:
+    """The page that was wanted, if it is one of the console; else the first page."""
+    return wanted if is_own_page(wanted) else HOME
+
+
+def is_own_page(wanted: str) -> bool:
+    """Whether this is a path of the console, without segments that lead out of it."""
+    if not _OWN.fullmatch(wanted) or wanted.startswith(_NO_PAGES):
+        return False
+    return not _DOTS & set(unquote(wanted.partition("?")[0]).replace("\\", "/").split("/"))
+
+
+def sign_in_for(scope: Any) -> str:
+    """The sign-in page, which leads back to the page of this request: for a part, to the page around it."""
+    around = header_values(scope, b"hx-current-url")
+    if around:
+        parts = urlsplit(around[0].decode("ascii", "replace"))
+        here = parts.path + (f"?{parts.query}" if parts.query else "")
+    else:
+        sent = scope["query_string"]
+        here = scope["path"] + (f"?{sent.decode('ascii', 'replace')}" if sent else "")
+    return f"{SIGN_IN}?next={quote(here, safe='')}"
