@@ -209,6 +209,6 @@ class PartyTimeline(CommittedRows):
         used = {name: value for name, value in values.items() if f"${name}" in sql}
         rows = self._read(sql, used)
         return [
-            TimelineRow(at, key, program_id, TimelineKind(kind), *ids, tuple(words))
+            TimelineRow._make((at, key, program_id, TimelineKind(kind), *ids, tuple(words)))
             for at, key, program_id, kind, *ids, words in rows
         ]
