@@ -25,7 +25,7 @@ from clearhold.api.console.visit import VISIT, SignedIn, Visit
 from clearhold.api.http.body import BodyBudget, read_body
 from clearhold.api.http.envelope import header_values
 from clearhold.api.http.gate import PRINCIPAL
-from clearhold.api.http.head import Origins
+from clearhold.api.http.head import Origins, read_ids
 from clearhold.api.http.limits import RateLimits
 from clearhold.api.http.operation import RateClass
 from clearhold.features.core.errors import ErrorCode, ForbiddenError, InvalidRequestError, UnauthorizedError
@@ -67,6 +67,7 @@ class Guard(ASGIMiddleware):
 
     async def handle(self, scope: Scope, receive: Receive, send: Send, next_app: ASGIApp) -> None:
         self._origins.check_host(scope)
+        read_ids(scope)
         is_public = bool(scope["route_handler"].opt.get(PUBLIC))
         reads = scope["method"] in _READS  # type: ignore[typeddict-item]  # this middleware is for HTTP alone
         raw = b"" if reads else await read_body(scope, receive, limit=BODY_LIMIT, budget=self._bodies)

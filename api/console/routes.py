@@ -9,7 +9,17 @@ from litestar.handlers import HTTPRouteHandler
 
 from clearhold.api.console.frame import FILES, MEDIA_TYPES, STATIC_PATH, address_of, framed, headers_of
 from clearhold.api.console.guard import ENTRANCE, PUBLIC
-from clearhold.api.console.pages import approvals, queue, session, sign_in, start, today, workspace, workspace_writes
+from clearhold.api.console.pages import (
+    approvals,
+    queue,
+    session,
+    sign_in,
+    start,
+    thing,
+    today,
+    workspace,
+    workspace_writes,
+)
 from clearhold.api.console.visit import Answer, Handle, RedirectAnswer, Visit, visit_of
 from clearhold.api.console.way_back import HOME, SIGN_IN
 from clearhold.api.http.envelope import ApiRequest
@@ -72,6 +82,8 @@ CONSOLE_ROUTES: Final = (
     _write("/console/sign-out", sign_in.sign_out, public=True),
     _page(session.PATH, session.show),
     _page(today.PATH, today.show),
+    _page("/console/things/{kind:str}/{id:str}", thing.show),
+    _page("/console/alerts/{alert_id:str}", thing.alert),
     _page(approvals.PATH, approvals.show),
     _write(f"{approvals.PATH}/{{action_id:str}}", approvals.answer),
     _page("/console/queue", queue.show),
