@@ -1,0 +1,40 @@
+"""The files that pages refer to: what was vendored is what npm published, and addresses change with the bytes."""
+
+from hashlib import sha256
+from http import HTTPStatus
+
+import pytest
+
+from clearhold.api.console.frame import FILES, STATIC, address_of
+from tests.support.console import Browser, ConsoleApp
+
+VENDORED = {
+    "htmx-4.0.1.min.js": "a0abb04f2f45a1f89d1d4844023245537e5e6014c87b144553e0607b4cc32130",
+    "hx-csp-4.0.1.min.js": "a7e1e6711ae6c3e50ad300fba7936cbe8d07599cdae313414a179ddd6b26e143",
+}
+
+
+@pytest.mark.parametrize(("name", "digest"), VENDORED.items())
+def test_then_a_vendored_file_has_the_bytes_of_its_release(name: str, digest: str) -> None:
+    assert sha256(FILES[name]).hexdigest() == digest
+    assert (STATIC / "vendor" / "LICENSE").read_text("utf-8").startswith("Zero-Clause BSD")
+
+
+def test_then_a_page_refers_only_to_files_that_are_there_and_may_be_kept_for_a_year(
+    console: ConsoleApp, browser: Browser
+) -> None:
+    page = browser.get("/console/today").text
+    stranger = console.browser()
+    for name in ("console.css", "console.js", *VENDORED):
+        assert address_of(name) in page
+        answer = stranger.get(address_of(name))
+        assert answer.content == FILES[name]
+        assert answer.headers["cache-control"] == "public, max-age=31536000, immutable"
+        assert answer.headers["content-type"].startswith("text/")
+
+
+@pytest.mark.parametrize("path", ["0/console.css", "{digest}/console.py", "{digest}/..%2Fframe.py", "{digest}/LICENSE"])
+def test_then_no_other_file_and_no_other_address_is_served(console: ConsoleApp, path: str) -> None:
+    digest = address_of("console.css").split("/")[3]
+    answer = console.browser().get(f"/console/static/{path.format(digest=digest)}")
+    assert answer.status_code == HTTPStatus.NOT_FOUND

@@ -1,0 +1,38 @@
+"""Today: the figures of the counts and of the overview, in words."""
+
+import re
+from typing import Any
+
+from tests.support.alerting import an_alert
+from tests.support.console import Browser
+from tests.support.running_app import RunningApp
+
+HOUR_US = 3_600_000_000
+
+
+def words_of(browser: Browser) -> str:
+    page = browser.get("/console/today").text
+    return " ".join(re.sub(r"<[^>]*>", " ", page.partition("<main")[2]).split())
+
+
+def test_given_nothing_then_the_page_says_so_and_what_to_do(browser: Browser) -> None:
+    words = words_of(browser)
+    assert "0 alerts to decide" in words
+    assert "There are no programs yet. An administrator creates them" in words
+
+
+def test_given_alerts_and_time_then_what_waits_what_is_due_soon_and_what_is_late_are_the_counts(
+    api: RunningApp, tenant: dict[str, Any], program: dict[str, Any], browser: Browser
+) -> None:
+    for number in range(3):
+        an_alert(api, tenant, program, f"acht_{number}")
+    for hours in (0, 22, 3):
+        api.clock.advance(hours * HOUR_US)
+        browser.sign_in(tenant["operatorToken"])
+        counts = api.client.get("/api/counts", headers=api.operator(tenant)).json()
+        words = words_of(browser)
+        assert f"{counts['waiting']} alerts to decide . {counts['dueSoon']} due within 4 hours" in words
+        assert f"{counts['overdue']} late" in words
+    assert counts["overdue"] > 0
+    row = words.partition(program["name"])[2]
+    assert f"{counts['waiting']} {counts['overdue']}" in row
