@@ -134,6 +134,11 @@ class Sessions:
             await _answered(self._write(session))
         return session
 
+    async def is_open(self, session: Session) -> bool:
+        """Whether a session of an earlier request has not ended since."""
+        stored = await _answered(self._client.get(_PREFIX + session.id))
+        return stored is not None and self._clock.now() < msgspec.msgpack.decode(stored, type=Session).ends_at()
+
     async def of_tenant(self, tenant_id: str) -> list[Session]:
         """The tenant's sessions that have not ended, the newest first."""
         ids = [each.decode() for each in await _answered(self._client.zrevrange(_OF_TENANT + tenant_id, 0, -1))]

@@ -19,6 +19,7 @@ from clearhold.api.console.frame import headers_of, plain_page
 from clearhold.api.console.guard import NONCE_BYTES, Guard, NotSignedInError
 from clearhold.api.console.pages import sign_in
 from clearhold.api.console.pages.errors import RefusalView, refused
+from clearhold.api.console.presence import Presence
 from clearhold.api.console.routes import CONSOLE_ROUTES
 from clearhold.api.console.services import ConsoleServices
 from clearhold.api.console.tries import SignInTries
@@ -51,6 +52,7 @@ def wired_console(stores: Stores, services: Mapping[str, object], checks: Checks
         sessions=Sessions(stores.hot, clock),
         start_links=StartLinks(stores.hot),
         tries=SignInTries(clock),
+        presence=Presence(),
     )
     app = Litestar(
         route_handlers=CONSOLE_ROUTES,

@@ -9,8 +9,11 @@ from litestar.handlers import HTTPRouteHandler
 
 from clearhold.api.console.frame import FILES, MEDIA_TYPES, STATIC_PATH, address_of, framed, headers_of
 from clearhold.api.console.guard import ENTRANCE, PUBLIC
+from clearhold.api.console.live import follow_live
 from clearhold.api.console.pages import (
     approvals,
+    keys,
+    looking,
     queue,
     session,
     sign_in,
@@ -101,4 +104,8 @@ CONSOLE_ROUTES: Final = (
         )
     ),
     _page("/console/verify", workspace.verify),
+    _write("/console/stacks/{stack_id:str}/presence", looking.look),
+    _page("/console/keys", keys.show_keys),
+    _page("/console/commands", keys.show_commands),
+    follow_live,
 )

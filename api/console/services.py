@@ -6,12 +6,14 @@ from typing import Any, NamedTuple
 from clearhold.api.accounts.routes import AccountService
 from clearhold.api.actions.service import ActionService
 from clearhold.api.alerts.routes import AlertService
+from clearhold.api.console.presence import Presence
 from clearhold.api.console.tries import SignInTries
 from clearhold.api.counts.routes import CountService
 from clearhold.api.dispositions.routes import DispositionService
 from clearhold.api.explain.service import ExplainService
 from clearhold.api.http.auth import Authenticator
 from clearhold.api.labels.routes import LabelService
+from clearhold.api.live.routes import LiveService
 from clearhold.api.metrics.routes import MetricsService
 from clearhold.api.overview.routes import OverviewService
 from clearhold.api.parties.routes import PartyService
@@ -48,6 +50,8 @@ class ConsoleServices(NamedTuple):
     stacks: StackService
     timeline: TimelineService
     transfers: TransferService
+    live: LiveService
+    presence: Presence
 
     @classmethod
     def of(cls, services: Mapping[str, Any], **own: Any) -> "ConsoleServices":

@@ -60,8 +60,12 @@ class LiveService:
 
     def follow(self, scope: Scope) -> "LiveAnswer":
         """The answer to a request that passed the gate; a programId of another tenant is a 404 at once."""
-        query, renewal = query_of(scope, LiveQuery), renewal_of(scope)
-        principal = principal_of(scope)
+        return self.answer_to(scope, principal_of(scope), query_of(scope, LiveQuery), renewal_of(scope))
+
+    def answer_to(
+        self, scope: Scope, principal: Principal, query: LiveQuery, renewal: Callable[[], Principal]
+    ) -> "LiveAnswer":
+        """The answer to a proven caller; ``renewal`` proves it again, and raises its refusal."""
         wanted = self._wanted(principal, query)
         return LiveAnswer(
             feed=self._feed,

@@ -82,9 +82,12 @@ async def show_row(visit: Visit) -> Answer:
     return HtmlAnswer("Queue", row(detail.stack, {each.id: each.name for each in programs}, visit.now))
 
 
-def pane_slot(stack_id: str) -> h.Element:
-    """The place of the queue beside a workspace, with a link for a browser without scripts."""
-    return h.section(f"#{PANE}", aria_label="Queue", data_current=stack_id)[h.p(".empty")[h.a(href=PATH)["The queue"]]]
+def beside_queue(stack_id: str, workspace: h.Node) -> h.Element:
+    """A workspace with the place of the queue beside it, which a script fills on wide screens."""
+    return h.div(".desk.open")[
+        h.section(f"#{PANE}", aria_label="Queue", data_stack=stack_id)[h.p(".empty")[h.a(href=PATH)["The queue"]]],
+        h.section("#preview", aria_label="Stack")[workspace],
+    ]
 
 
 def _view(visit: Visit) -> QueueView:
@@ -139,12 +142,12 @@ async def _news(visit: Visit, view: QueueView) -> h.Node:
         f"{newer.new:,} new" if newer.new else "",
         f"{grown:,} with further alerts" if grown else "",
     ]
-    said = ", ".join(each for each in words if each)
+    news = ", ".join(each for each in words if each)
     counts, as_of = _counts(totals, visit.now)
-    if not said:
+    if not news:
         return counts, as_of
     bar = h.a(".bar-new", href=view.address.href(), data_key=".", data_show=True)[
-        f"{said} since {since[11:16]} · show ", key(".")
+        f"{news} since {since[11:16]} · show ", key(".")
     ]
     return counts, bar
 
@@ -164,8 +167,7 @@ def _list(visit: Visit, view: QueueView, page: StackPage, totals: StackTotals) -
         data_at=visit.now // 1_000_000,
         data_since=format_instant(visit.now),
         data_address=view.address.href(),
-        data_first=f"{view.address.href()}",
-    )[_chunk(visit, view, page, totals)]
+    )[h.div(f"#{CHUNK}0.piece")[_chunk(visit, view, page, totals)]]
 
 
 def _chunk(visit: Visit, view: QueueView, page: StackPage, totals: StackTotals | None) -> h.Node:

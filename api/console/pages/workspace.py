@@ -10,11 +10,12 @@ from clearhold.api.console.components.also import also, appeal_form, label_form
 from clearhold.api.console.components.deciding import FORM, SentDecision, decision_form, signed_strip
 from clearhold.api.console.components.history import HISTORY, history
 from clearhold.api.console.components.money_flow import leaves, money_flow, state_of
+from clearhold.api.console.components.presence import opened_slot, presence_slot
 from clearhold.api.console.components.rest import alerts, bank_object, decisions, earlier, features, policy
 from clearhold.api.console.components.usual import usual
 from clearhold.api.console.components.why import why
 from clearhold.api.console.components.words import band_mark, count, moment, money, outsider, span, time_left
-from clearhold.api.console.pages.queue import PATH as QUEUE
+from clearhold.api.console.pages.queue import beside_queue
 from clearhold.api.console.pages.workspace_view import WorkspaceView, about_of, timeline_of, view_of
 from clearhold.api.console.visit import Answer, HtmlAnswer, Visit
 from clearhold.api.dispositions.routes import Disposition, DispositionsQuery
@@ -41,10 +42,10 @@ async def page_of(
     visit: Visit, view: WorkspaceView, sent: SentDecision | None, *, status: int = 200, above: h.Node = None
 ) -> HtmlAnswer:
     """The whole page. ``sent`` is what a person sent that is not signed, ``above`` the results of it."""
-    content = h.div(".workspace")[
-        _queue_pane(visit, view.stack.id) if visit.target is None else None,
+    workspace = h.div(".workspace")[
         h.article(".evidence", aria_label="Evidence")[
             await _signed_before(visit),
+            opened_slot(view.stack),
             _head(visit, view),
             why(view.explained, view.stack.sentence, view.worst.reasons),
             money_flow(_center(view), view.transfers, view.names, path=view.path, held_ids=_transfers_of_holds(view)),
@@ -63,15 +64,11 @@ async def page_of(
             also(visit, view) if not visit.signed_in.is_read_only else None,
             label_form(visit, view) if not visit.signed_in.is_read_only else None,
             appeal_form(visit, view) if not visit.signed_in.is_read_only else None,
+            presence_slot(view.stack) if not visit.signed_in.is_read_only else None,
         ],
     ]
+    content = workspace if visit.target is not None else beside_queue(view.stack.id, workspace)
     return HtmlAnswer(view.stack.who.name or view.stack.who.id, content, status=status)
-
-
-def _queue_pane(visit: Visit, stack_id: str) -> h.Element:
-    """The place of the queue on wide screens; a script fills it."""
-    attributes = visit.hx(get=QUEUE, trigger="load", target="this", swap="innerHTML")
-    return h.aside("#queue-pane.queue-pane", attributes, aria_label="Queue", data_stack=stack_id)
 
 
 def _decides(visit: Visit, view: WorkspaceView) -> bool:

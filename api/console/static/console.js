@@ -1,4 +1,12 @@
-// The console's own script: keys. It makes no HTML from strings.
-import './workspace.js';
-import './drafts.js';
+// The console's own script. Its modules make no HTML from strings: only htmx does, from the server's answers.
+import { startDrafts } from './drafts.js';
+import { startKeys } from './keys.js';
+import { startLive } from './live.js';
+import { startQueue } from './queue.js';
 import './session.js';
+import './workspace.js';
+
+const queue = startQueue();
+startKeys(queue);
+startLive(queue);
+document.addEventListener('stack:opened', () => startDrafts());

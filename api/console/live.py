@@ -1,0 +1,58 @@
+"""The feed for a browser: the events that ``GET /api/live`` has, for the session of the cookie.
+
+An answer ends once its session does: at a sign-out, after its longest time, and when the credential loses its right.
+Scripts ask for it as unattended, so that it does not keep a
+session from ending.
+"""
+
+from typing import Final
+
+import anyio
+import msgspec
+from litestar import get
+from litestar.types import ASGIApp, Receive, Scope, Send
+
+from clearhold.api.console.guard import NotSignedInError
+from clearhold.api.console.visit import Visit, visit_of
+from clearhold.api.http.envelope import ApiRequest
+from clearhold.api.live.routes import LiveQuery
+from clearhold.features.core.errors import UnavailableError
+from clearhold.features.core.principal import Principal
+
+CHECK_EVERY_S: Final = 5.0
+_ALL: Final = LiveQuery()
+
+
+class SessionStream:
+    """One answer, as an ASGI application."""
+
+    def __init__(self, visit: Visit) -> None:
+        self._visit, self._has_ended = visit, False
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        answer = self._visit.services.live.answer_to(scope, self._visit.principal, _ALL, self._renewed)
+        async with anyio.create_task_group() as running:
+            running.start_soon(self._watch)
+            await answer(scope, receive, send)
+            running.cancel_scope.cancel()
+
+    def _renewed(self) -> Principal:
+        """The caller, proven again."""
+        session, services = self._visit.signed_in.session, self._visit.services
+        proven = services.authenticator.of_credential(session.tenant_id, session.signed_in_by, session.credential)
+        if self._has_ended or proven is None:
+            raise NotSignedInError
+        return msgspec.structs.replace(proven, operator=session.name)
+
+    async def _watch(self) -> None:
+        while not self._has_ended:
+            await anyio.sleep(CHECK_EVERY_S)
+            try:
+                self._has_ended = not await self._visit.services.sessions.is_open(self._visit.signed_in.session)
+            except UnavailableError:
+                continue  # Redis is away: the session is as it was, and the next look follows.
+
+
+@get("/console/live")
+async def follow_live(request: ApiRequest) -> ASGIApp:
+    return SessionStream(visit_of(request.scope))

@@ -1,0 +1,110 @@
+"""The keys of the console, and its commands: pages of their own, which scripts open as dialogs."""
+
+from collections.abc import Sequence
+from typing import Final
+
+import htpy as h
+
+from clearhold.api.console.visit import Answer, HtmlAnswer, Visit
+
+_MOVES: Final = (
+    (("j", "k"), "next, previous stack; also the arrows"),
+    (("Enter", "o"), "open the stack"),
+    (("u", "Esc"), "back"),
+    ((".",), "show what is new"),
+    (("x",), "take an alert out of the stack"),
+    (("[", "]"), "older, newer in the timeline"),
+    (("1", "7"), "sections of the workspace"),
+)
+_DECIDES: Final = (
+    (("h",), "choose hold"),
+    (("e",), "choose escalate"),
+    (("c",), "choose close"),
+    (("r",), "choose release"),
+    (("n",), "choose no action"),
+    (("d",), "the draft side by side"),
+    (("w",), "what would have cleared it"),
+    (("v",), "verify"),
+    (("Ctrl", "Enter"), "sign, and open the next stack"),
+)
+_GOES: Final = (
+    (("g", "t"), "Today", "/console/today"),
+    (("g", "q"), "Queue", "/console/queue"),
+    (("g", "a"), "Approvals", "/console/approvals"),
+    (("g", "p"), "Programs", "/console/programs"),
+    (("g", "f"), "Pre-flight", "/console/preflight"),
+    (("g", "r"), "Rules", "/console/rules"),
+    (("g", "d"), "Record", "/console/record"),
+)
+_ANYWHERE: Final = (
+    (("/",), "search"),
+    (("Ctrl", "K"), "commands"),
+    (("?",), "this sheet"),
+)
+_COMMANDS: Final = (
+    ("Queue: late stacks", "/console/queue?overdue=true"),
+    ("Queue: band hold", "/console/queue?band=hold"),
+    ("Queue: most money held", "/console/queue?sort=heldCents"),
+    ("Queue: most alerts", "/console/queue?sort=size"),
+    ("Queue: escalated", "/console/queue?status=escalated"),
+    ("Queue: without history", "/console/queue?fromHistory=false"),
+    ("Queue: as a table", "/console/queue?view=table"),
+    ("Keys", "/console/keys"),
+)
+_PRESSES: Final = (
+    ("Show what is new", "."),
+    ("Draft side by side", "d"),
+    ("What would have cleared it", "w"),
+    ("Verify", "v"),
+)
+
+
+async def show_keys(visit: Visit) -> Answer:
+    goes = [(keys, words) for keys, words, _ in _GOES]
+    content = h.div[
+        h.header[
+            h.h2["Keys"] if visit.target is not None else h.h1["Keys"],
+            h.button(".plain", type="button", data_close=True)["Close ", h.kbd["Esc"]] if visit.target else None,
+        ],
+        h.label(".tick")[
+            h.input("#single-keys", type="checkbox", checked=True, disabled=True), " Single keys act in this browser"
+        ],
+        h.p(".small")["A letter moves, opens or chooses, and never signs. No key acts while you type."],
+        h.h3["Stacks"],
+        _list(_MOVES),
+        h.h3["Decision"],
+        _list(_DECIDES),
+        h.h3["Go to"],
+        _list(goes),
+        h.h3["Anywhere"],
+        _list(_ANYWHERE),
+    ]
+    return HtmlAnswer("Keys", content)
+
+
+def _list(entries: Sequence[tuple[Sequence[str], str]]) -> h.Element:
+    return h.dl[((h.dt[((h.kbd[each], " ") for each in keys)], h.dd[words]) for keys, words in entries)]
+
+
+async def show_commands(visit: Visit) -> Answer:
+    """Links and keys by name. Without scripts it is a page of links."""
+    is_dialog = visit.target is not None
+    content = h.div(class_=None if is_dialog else "commands")[
+        h.h1["Commands"] if not is_dialog else None,
+        h.input("#command", type="search", aria_label="Command", placeholder="Type a command", autocomplete="off")
+        if is_dialog
+        else None,
+        h.ul[
+            (h.li[h.a(href=path)[words, h.span[((h.kbd[each], " ") for each in keys)]]] for keys, words, path in _GOES),
+            (h.li[h.a(href=path)[words]] for words, path in _COMMANDS),
+            (
+                (
+                    h.li[h.button(type="button", data_press=letter)[words, h.span[h.kbd[letter]]]]
+                    for words, letter in _PRESSES
+                )
+                if is_dialog
+                else None
+            ),
+        ],
+    ]
+    return HtmlAnswer("Commands", content)

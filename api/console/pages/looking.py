@@ -1,0 +1,11 @@
+"""Who else looks at a stack: a browser tells every 20 s which one it shows, and gets the others' names."""
+
+from clearhold.api.console.components.presence import others
+from clearhold.api.console.visit import Answer, HtmlAnswer, Visit
+
+
+async def look(visit: Visit) -> Answer:
+    session = visit.signed_in.session
+    stack_id = visit.params["stack_id"].lower()
+    names = visit.services.presence.look(session.tenant_id, stack_id, session.name, visit.now)
+    return HtmlAnswer("Queue", others(names))

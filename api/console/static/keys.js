@@ -1,0 +1,183 @@
+// Keys of the console. A letter moves, opens or chooses; it never signs. None acts in a field or while a dialog is open.
+import { load } from './parts.js';
+
+/** @typedef {import('./queue.js').Queue} Queue */
+
+const SWITCH = 'clearhold-keys';
+const GO_WITHIN_MS = 1500;
+const FIELDS = 'input:not([type=radio], [type=checkbox], [type=button], [type=submit]), textarea, select, [contenteditable]';
+
+/** Whether single letters act: kept by a cookie, which signing out leaves. */
+const areOn = () => !document.cookie.split('; ').includes(`${SWITCH}=off`);
+
+/** @param {boolean} on */
+const turn = (on) => {
+  document.cookie = `${SWITCH}=${on ? 'on' : 'off'}; Path=/console; SameSite=Strict; Max-Age=31536000`;
+};
+
+/** @param {string} selector @returns {HTMLElement | null} */
+const visible = (selector) => {
+  for (const each of document.querySelectorAll(selector)) {
+    if (each instanceof HTMLElement && each.checkVisibility()) return each;
+  }
+  return null;
+};
+
+/** @param {Queue} queue */
+export const startKeys = (queue) => {
+  let goUntil = 0;
+
+  /** @type {Record<string, () => void>} */
+  const acts = {
+    j: () => queue.move(1),
+    ArrowDown: () => queue.move(1),
+    k: () => queue.move(-1),
+    ArrowUp: () => queue.move(-1),
+    o: () => queue.row && location.assign(queue.row.href),
+    u: () => queue.back(),
+    '/': () => document.getElementById('search')?.focus(),
+    '?': () => open('/console/keys', 'keys-sheet'),
+  };
+
+  /** @param {string} letter */
+  const goTo = (letter) => visible(`header nav [data-key="${letter}"]`)?.click();
+
+  /** @param {number} number */
+  const toSection = (number) => {
+    const sections = [...document.querySelectorAll('.evidence section, [data-section]')];
+    const head = sections[number - 1]?.querySelector('h2, h3');
+    if (!(head instanceof HTMLElement)) return false;
+    head.tabIndex = -1;
+    head.scrollIntoView({ block: 'start' });
+    head.focus({ preventScroll: true });
+    return true;
+  };
+
+  /** A button, link or choice on the page that shows this key. @param {string} letter */
+  const press = (letter) => {
+    const element = visible(`main [data-key="${CSS.escape(letter)}"]`);
+    if (element === null) return false;
+    element.click();
+    if (element instanceof HTMLInputElement && element.type === 'radio') document.getElementById('narrative')?.focus();
+    return true;
+  };
+
+  /** @param {KeyboardEvent} event */
+  const onLetter = (event) => {
+    const { key } = event;
+    if (Date.now() < goUntil) {
+      goUntil = 0;
+      goTo(key);
+      return true;
+    }
+    if (key === 'g') {
+      goUntil = Date.now() + GO_WITHIN_MS;
+      return true;
+    }
+    const isArrow = key.startsWith('Arrow');
+    const inList = queue.pane?.contains(document.activeElement) || document.activeElement === document.body;
+    if (isArrow && (!inList || queue.list === null)) return false;
+    if (press(key)) return true;
+    const act = acts[key];
+    if (act !== undefined) {
+      act();
+      return true;
+    }
+    return /^[1-7]$/.test(key) && toSection(Number(key));
+  };
+
+  document.addEventListener('keydown', (event) => {
+    const target = /** @type {Element} */ (event.target);
+    if (event.isComposing || event.defaultPrevented || document.querySelector('dialog[open]') !== null) return;
+    const isCommand = event.ctrlKey || event.metaKey;
+    if (isCommand && !event.altKey && !event.shiftKey && event.key.toLowerCase() === 'k') {
+      event.preventDefault();
+      open('/console/commands', 'commands');
+      return;
+    }
+    if (isCommand || event.altKey) return;
+    if (event.key === 'Escape') {
+      if (target.matches(FIELDS) && target instanceof HTMLElement) target.blur();
+      queue.back();
+      return;
+    }
+    if (target.matches(FIELDS) || !areOn()) return;
+    if (onLetter(event)) event.preventDefault();
+  });
+
+  /**
+   * A dialog with a page of the console inside. The focus goes back to where it was.
+   * @param {string} address
+   * @param {string} id
+   */
+  const open = async (address, id) => {
+    if (document.getElementById(id) !== null) return;
+    const dialog = document.createElement('dialog');
+    dialog.id = id;
+    dialog.className = id === 'commands' ? 'commands' : 'sheet';
+    dialog.setAttribute('aria-label', id === 'commands' ? 'Commands' : 'Keys');
+    const before = document.activeElement;
+    dialog.addEventListener('close', () => {
+      dialog.remove();
+      if (before instanceof HTMLElement) before.focus();
+    });
+    dialog.addEventListener('click', (event) => {
+      const within = /** @type {Element} */ (event.target);
+      if (within === dialog || within.closest('[data-close]')) dialog.close();
+      if (within.closest('[data-press]') instanceof HTMLElement) onCommand(dialog, within);
+    });
+    document.body.append(dialog);
+    dialog.showModal();
+    await load(address, dialog);
+    const field = dialog.querySelector('input, button, a');
+    if (field instanceof HTMLElement) field.focus();
+    wire(dialog);
+  };
+
+  /** @param {HTMLDialogElement} dialog @param {Element} within */
+  const onCommand = (dialog, within) => {
+    const letter = /** @type {HTMLElement} */ (within.closest('[data-press]')).dataset.press ?? '';
+    dialog.close();
+    if (!press(letter)) acts[letter]?.();
+  };
+
+  /** The filter of the commands, and the switch of the keys. @param {ParentNode} within */
+  const wire = (within) => {
+    const filter = within.querySelector('#command');
+    const items = /** @type {HTMLElement[]} */ ([...within.querySelectorAll('.commands li')]);
+    if (filter instanceof HTMLInputElement) {
+      const left = () => items.filter((item) => !item.hidden);
+      filter.addEventListener('input', () => {
+        const words = filter.value.toLowerCase().split(/\s+/);
+        for (const item of items) {
+          const text = item.textContent?.toLowerCase() ?? '';
+          item.hidden = !words.every((word) => text.includes(word));
+        }
+      });
+      within.addEventListener('keydown', (event) => {
+        const { key } = /** @type {KeyboardEvent} */ (event);
+        const links = left().map((item) => /** @type {HTMLElement} */ (item.firstElementChild));
+        const at = links.findIndex((link) => link === document.activeElement);
+        if (key === 'ArrowDown') links[at + 1]?.focus();
+        else if (key === 'ArrowUp') (links[at - 1] ?? filter).focus();
+        else if (key === 'Enter' && at === -1) links[0]?.click();
+        else return;
+        event.preventDefault();
+      });
+    }
+    const onOff = within.querySelector('#single-keys');
+    if (onOff instanceof HTMLInputElement) {
+      onOff.checked = areOn();
+      onOff.disabled = false;
+      onOff.addEventListener('change', () => turn(onOff.checked));
+    }
+  };
+
+  document.addEventListener('click', (event) => {
+    const opener = /** @type {Element} */ (event.target).closest('[data-opens]');
+    if (!(opener instanceof HTMLAnchorElement) || event.ctrlKey || event.metaKey) return;
+    event.preventDefault();
+    open(opener.pathname, opener.dataset.opens ?? '');
+  });
+  wire(document);
+};
