@@ -1,6 +1,6 @@
 """Who looks at which stack, in the memory of this process. It is advisory: nothing is locked by it.
 
-Bounds  ``MOST`` views of all tenants; the one that was told least recently is forgotten for a further one
+Bounds  ``MOST`` views of all tenants; the oldest is forgotten for a further one
 """
 
 from typing import Final
@@ -19,7 +19,7 @@ class Presence:
     """Belongs to the API's event loop."""
 
     def __init__(self) -> None:
-        self._seen: dict[tuple[_Stack, str], int] = {}  # by stack and name, told least recently first
+        self._seen: dict[tuple[_Stack, str], int] = {}  # by stack and name, the oldest first
         self._names: dict[_Stack, set[str]] = {}
 
     def look(self, tenant_id: str, stack_id: str, name: str, now: int) -> list[str]:
