@@ -19,6 +19,7 @@ from urllib.parse import urlencode
 import msgspec
 from litestar.types import ASGIApp
 
+from clearhold.api.html.outsiders import BLANK, INVISIBLE
 from clearhold.api.http.envelope import request_id
 from clearhold.api.http.operation import JSON
 from clearhold.api.telemetry.requests import OBSERVED
@@ -101,14 +102,6 @@ LEFT_OUT: Final = frozenset({"raw", "bankResponse"})
 _NO_SENTENCE: Final = re.compile(r"(?!.*://)[A-Za-z0-9_.:@+/=,|-]{0,512}", re.ASCII)
 _IS_ID: Final = re.compile(r"id|.*Ids?")
 _SPACES: Final = re.compile(r"\s+")
-_INVISIBLE: Final = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
-"""Control, formatting (zero width, bidi), surrogates, private use, unassigned, line and paragraph separators."""
-
-_BLANK: Final = re.compile(
-    "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]"
-)
-"""Letters and marks that show nothing either: joiners, fillers and the variation selectors, which can spell a text."""
-
 _MARKUP: Final = str.maketrans(dict.fromkeys("<>[]`*\\", " "))
 _LINK: Final = re.compile(r"(?<=[A-Za-z]:)(?=\S)|(?<=[^\W_]\.)(?=[^\W\d_]{2})")
 """Inside a link: after the colon of a scheme, before the last part of a host."""
@@ -126,7 +119,7 @@ def cleaned(text: str) -> str:
     """The visible characters on one line, without the parts that make links or markup."""
     if not (text.isascii() and text.isprintable()):
         spaced = "".join(" " if char in "\r\n\t" or unicodedata.category(char)[0] == "Z" else char for char in text)
-        text = _BLANK.sub("", "".join(char for char in spaced if unicodedata.category(char) not in _INVISIBLE))
+        text = BLANK.sub("", "".join(char for char in spaced if unicodedata.category(char) not in INVISIBLE))
     return _SPACES.sub(" ", _LINK.sub(" ", text.translate(_MARKUP))).strip()
 
 

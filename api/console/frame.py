@@ -8,6 +8,7 @@ from typing import Final
 import htpy as h
 import msgspec
 
+from clearhold.api.console.pages import people
 from clearhold.api.console.pages.session import warning
 from clearhold.api.console.visit import Visit
 from clearhold.api.html.page import document
@@ -117,6 +118,6 @@ def _header(visit: Visit) -> h.Element:
         ],
         h.span("#live.light")["not live"],
         h.span(".zone")["UTC"],
-        h.bdi(".name")[visit.signed_in.session.name],
+        h.a(".name", href=people.PATH, title="People and sessions")[h.bdi[visit.signed_in.session.name]],
         visit.form_of("/console/sign-out", h.button(".plain", type="submit")["Sign out"]),
     ]

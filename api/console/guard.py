@@ -79,9 +79,9 @@ class Guard(ASGIMiddleware):
         if who is None and not is_public:
             raise NotSignedInError
         if who is None:
-            self._limits.take_for_address(scope, RateClass.READ)
+            self._limits.take_for_address(scope, RateClass.CONSOLE)
         else:
-            self._limits.take(scope, msgspec.structs.replace(who.principal, id=who.session.id), RateClass.READ)
+            self._limits.take(scope, msgspec.structs.replace(who.principal, id=who.session.id), RateClass.CONSOLE)
             scope[PRINCIPAL] = who.principal  # type: ignore[typeddict-unknown-key]
         if not reads:
             _check_write(scope, visit, who)

@@ -33,6 +33,7 @@ DEFAULT_LIMITS: Final[Mapping[RateClass, int]] = {
     RateClass.WRITE: 100,
     RateClass.READ: 200,
     RateClass.VERIFY: 10,
+    RateClass.CONSOLE: 100,
 }
 MOST_PER_SECOND: Final = 1_000_000
 MOST_REFUSALS: Final = 200
@@ -115,7 +116,7 @@ def limits_of(text: str | None) -> Mapping[RateClass, int]:
         known = name in RateClass._value2member_map_
         if not known or not number.isascii() or not number.isdigit() or not 1 <= int(number) <= MOST_PER_SECOND:
             raise StartupError(
-                f"{RATE_LIMITS} must be like preflight=5000,write=100,read=200,verify=10: "
+                f"{RATE_LIMITS} must be like preflight=5000,write=100,read=200,verify=10,console=100: "
                 f"each of {', '.join(RateClass)} with 1 to {MOST_PER_SECOND} requests a second."
             )
         limits[RateClass(name)] = int(number)

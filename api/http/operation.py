@@ -60,6 +60,7 @@ class RateClass(StrEnum):
     WRITE = "write"
     READ = "read"
     VERIFY = "verify"  # public, for each address
+    CONSOLE = "console"  # for each session of the console; before it, for each address
 
 
 class RawBody(msgspec.Struct, frozen=True, kw_only=True):

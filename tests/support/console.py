@@ -50,7 +50,9 @@ class Browser:
     def part(self, path: str, **headers: str) -> httpx.Response:
         return self._send("GET", path, {**PART, **headers})
 
-    def post(self, path: str, form: Mapping[str, str] | bytes, headers: Mapping[str, str] = SAME_ORIGIN) -> Any:
+    def post(
+        self, path: str, form: Mapping[str, str] | bytes, headers: Mapping[str, str] = SAME_ORIGIN
+    ) -> httpx.Response:
         """As a form of the console sends it, unless ``headers`` say otherwise."""
         return self._send("POST", path, headers, form)
 

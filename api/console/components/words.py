@@ -8,6 +8,7 @@ from typing import Final
 
 import htpy as h
 
+from clearhold.api.html.outsiders import runs
 from clearhold.features.core.instants import DAY_US, HOUR_US, MINUTE_US, written_instant
 from clearhold.features.core.vocabulary import Band
 
@@ -59,8 +60,14 @@ def moment(at: str | None) -> h.Node:
 
 
 def outsider(text: str | None, missing: str = "") -> h.Element:
-    """A text that outsiders wrote."""
-    return h.bdi[text or missing]
+    """A text that outsiders wrote: each letter that shows nothing, or turns the others round, as a mark."""
+    if not text or (text.isascii() and text.isprintable()):
+        return h.bdi[text or missing]
+    return h.bdi[(_run(visible, code) for visible, code in runs(text))]
+
+
+def _run(text: str, code: str | None) -> h.Node:
+    return text if code is None else h.span(".invisible", title="a letter that shows nothing")[code]
 
 
 def key(name: str) -> h.Element:

@@ -1,0 +1,102 @@
+"""People and sessions: who is signed in, since when, by which credential and from where; and ending sessions."""
+
+from collections.abc import Mapping
+from typing import Final
+
+import htpy as h
+import structlog
+
+from clearhold.api.console.components.words import count, moment, outsider, span
+from clearhold.api.console.visit import Answer, HtmlAnswer, RedirectAnswer, Visit
+from clearhold.features.core.entries.actions import same_person
+from clearhold.features.core.errors import ErrorCode, NotFoundError
+from clearhold.features.core.instants import format_instant
+from clearhold.store.sessions import Session, SignedInBy
+
+PATH: Final = "/console/people"
+END: Final = f"{PATH}/end"
+UNKNOWN_SESSION: Final = "There is no such session; it may have ended. Open the page again for the present ones."
+CREDENTIALS: Final[Mapping[SignedInBy, str]] = {
+    SignedInBy.TOKEN: "the bank's operator token and a typed name",
+    SignedInBy.PERSON: "a token that was issued to this person",
+    SignedInBy.KEY: "an API key, to read",
+}
+
+log = structlog.get_logger()
+
+
+async def show(visit: Visit) -> Answer:
+    return HtmlAnswer("People and sessions", _page(visit, await _sessions(visit)))
+
+
+async def end(visit: Visit) -> Answer:
+    """End one session, or all of a name."""
+    session_id, name = visit.form.get("session"), visit.form.get("name")
+    wanted = [
+        each
+        for each in await _sessions(visit)
+        if each.id == session_id or (name is not None and same_person(each.name, name))
+    ]
+    if not wanted:
+        raise NotFoundError(UNKNOWN_SESSION, ErrorCode.PATH_NOT_FOUND)
+    for each in wanted:
+        await visit.services.sessions.end(each)
+        log.info("console_session_ended", name=each.name, ended_by=visit.signed_in.session.name)
+    return RedirectAnswer(PATH)
+
+
+async def _sessions(visit: Visit) -> list[Session]:
+    """The tenant's; of a session that only reads, itself alone."""
+    who = visit.signed_in
+    sessions = await visit.services.sessions.of_tenant(who.session.tenant_id)
+    return [each for each in sessions if not who.is_read_only or each.id == who.session.id]
+
+
+def _page(visit: Visit, sessions: list[Session]) -> h.Element:
+    by_name: dict[str, list[Session]] = {}
+    for each in sessions:
+        by_name.setdefault(each.name.casefold(), []).append(each)
+    return h.section(".people")[
+        h.h1["People and sessions"],
+        h.p[f"{count(len(by_name), 'person', 'persons')} with {count(len(sessions), 'session')}."],
+        (_person(visit, of_name) for of_name in by_name.values()),
+    ]
+
+
+def _person(visit: Visit, sessions: list[Session]) -> h.Element:
+    name, writes = sessions[0].name, not visit.signed_in.is_read_only
+    end_all = visit.form_of(
+        END,
+        h.input(type="hidden", name="name", value=name),
+        h.button(type="submit")[f"End all {len(sessions)}"],
+    )
+    return h.section(".person")[
+        h.header[h.h2[outsider(name)], end_all if writes and len(sessions) > 1 else None],
+        h.div(".wide")[
+            h.table[
+                h.thead[
+                    h.tr[
+                        (h.th(scope="col")[each] for each in ("Since", "Last request", "Signed in by", "Address")),
+                        h.th(scope="col")[h.span(".hidden")["End"]],
+                    ]
+                ],
+                h.tbody[(_row(visit, each, writes=writes) for each in sessions)],
+            ]
+        ],
+    ]
+
+
+def _row(visit: Visit, session: Session, *, writes: bool) -> h.Element:
+    form = visit.form_of(
+        END,
+        h.input(type="hidden", name="session", value=session.id),
+        h.button(type="submit", aria_label=f"End the session of {session.name} from {session.address}")["End"],
+    )
+    is_own = session.id == visit.signed_in.session.id
+    return h.tr[
+        h.td[moment(format_instant(session.created_at))],
+        h.td[f"{span(max(0, visit.now - session.seen_at))} ago"],
+        h.td[CREDENTIALS[session.signed_in_by]],
+        h.td[h.code[session.address], " ", h.span(".mark")["this one"] if is_own else None],
+        h.td[form if writes else None],
+    ]
