@@ -1,4 +1,4 @@
-"""Letters and marks that show nothing, or change the order of the letters around them; texts of outsiders may hold them."""
+"""Letters and marks that show nothing, or change the order of the letters around them, in texts of outsiders."""
 
 import re
 import unicodedata
