@@ -50,7 +50,7 @@ class SessionStream:
             try:
                 self._has_ended = not await self._visit.services.sessions.is_open(self._visit.signed_in.session)
             except UnavailableError:
-                continue  # Redis is away: the session is as it was, and the next look follows.
+                continue  # Redis is away: the next look follows.
 
 
 @get("/console/live")

@@ -1,4 +1,4 @@
-"""The keys of the console, and its commands: pages of their own, which scripts open as dialogs."""
+"""The keys of the console, and its commands: two pages, which scripts open as dialogs."""
 
 from collections.abc import Sequence
 from typing import Final
@@ -11,7 +11,7 @@ _MOVES: Final = (
     (("j", "k"), "next, previous stack; also the arrows"),
     (("Enter", "o"), "open the stack"),
     (("u", "Esc"), "back"),
-    ((".",), "show what is new"),
+    ((".",), "show new stacks"),
     (("x",), "take an alert out of the stack"),
     (("[", "]"), "older, newer in the timeline"),
     (("1", "7"), "sections of the workspace"),
@@ -23,7 +23,7 @@ _DECIDES: Final = (
     (("r",), "choose release"),
     (("n",), "choose no action"),
     (("d",), "the draft side by side"),
-    (("w",), "what would have cleared it"),
+    (("w",), "changes that would have cleared it"),
     (("v",), "verify"),
     (("Ctrl", "Enter"), "sign, and open the next stack"),
 )
@@ -52,9 +52,9 @@ _COMMANDS: Final = (
     ("Keys", "/console/keys"),
 )
 _PRESSES: Final = (
-    ("Show what is new", "."),
+    ("Show new stacks", "."),
     ("Draft side by side", "d"),
-    ("What would have cleared it", "w"),
+    ("Changes that would have cleared it", "w"),
     ("Verify", "v"),
 )
 

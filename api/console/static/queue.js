@@ -83,7 +83,7 @@ export class Queue {
     else this.chosen = null;
     this.#tabStop();
     this.row?.scrollIntoView({ block: 'nearest' });
-    if (this.row !== null) this.#openSoon(this.row, 0);
+    if (this.row !== null) this.#openSoon(this.row, 0, false);
   }
 
   /** Read the list from its start; what is chosen stays chosen. */
@@ -113,7 +113,7 @@ export class Queue {
     this.#mark(row);
     row.focus({ preventScroll: true });
     row.scrollIntoView({ block: 'nearest' });
-    this.#openSoon(row, OPENS_AFTER_MS);
+    this.#openSoon(row, OPENS_AFTER_MS, true);
   }
 
   /** To the chosen row, or from a workspace to its queue. */
@@ -316,12 +316,15 @@ export class Queue {
     this.choose(row);
   }
 
-  /** @param {HTMLAnchorElement} row @param {number} after */
-  async #openSoon(row, after) {
+  /** @param {HTMLAnchorElement} row @param {number} after @param {boolean} isAsked */
+  async #openSoon(row, after, isAsked) {
     const { preview } = this;
     if (!WIDE.matches) return;
     const opening = (this.openings += 1);
-    if (this.opened === row.pathname) return;
+    if (this.opened === row.pathname) {
+      if (isAsked) this.#noteOpened(row, true);
+      return;
+    }
     if (preview === null) {
       await pause(after);
       if (opening === this.openings) location.assign(row.href);
@@ -338,7 +341,7 @@ export class Queue {
       if (opening !== this.openings) return;
     }
     preview.scrollTop = 0;
-    this.#noteOpened(row);
+    this.#noteOpened(row, isAsked);
     await pause(PREPARES_AFTER_MS);
     for (const by of /** @type {(1 | -1)[]} */ ([1, -1])) {
       const next = opening === this.openings && row.isConnected ? this.#beside(row, by) : null;
@@ -346,14 +349,15 @@ export class Queue {
     }
   }
 
-  /** @param {HTMLAnchorElement} row */
-  #noteOpened(row) {
-    const name = row.querySelector('bdi')?.textContent ?? '';
-    if (this.pane?.dataset.stack !== undefined) {
-      history.pushState(null, '', row.pathname);
-      this.pane.dataset.stack = row.id.slice('stack-'.length);
-      document.title = `${name.slice(0, 60)} · Clearhold`;
-    } else history.replaceState(null, '', `#${row.id}`);
+  /** The address is that of the chosen stack; Back leads to the queue. @param {HTMLAnchorElement} row @param {boolean} isAsked */
+  #noteOpened(row, isAsked) {
+    const { pane } = this;
+    if (isAsked && pane !== null) {
+      if (pane.dataset.stack === undefined) history.pushState(null, '', row.pathname);
+      else history.replaceState(null, '', row.pathname);
+      pane.dataset.stack = row.id.slice('stack-'.length);
+      document.title = `${(row.querySelector('bdi')?.textContent ?? '').slice(0, 60)} · Clearhold`;
+    }
     document.dispatchEvent(new CustomEvent('stack:opened'));
   }
 
