@@ -40,7 +40,7 @@ SCRIPT: Final = "console.js"
 _HTMX_CONFIG: Final = msgspec.json.encode(
     {"extensions": "hx-csp", "history": False, "transitions": False, "includeIndicatorCSS": False}
 ).decode()
-_PLACES: Final = (
+PLACES: Final = (
     ("Today", "/console/today", "t"),
     ("Queue", "/console/queue", "q"),
     ("Approvals", "/console/approvals", "a"),
@@ -109,7 +109,7 @@ def _header(visit: Visit) -> h.Element:
                             data_key=key,
                         )[name]
                     ]
-                    for name, path, key in _PLACES
+                    for name, path, key in PLACES
                 )
             ]
         ],

@@ -5,6 +5,7 @@ from typing import Final
 
 import htpy as h
 
+from clearhold.api.console.frame import PLACES
 from clearhold.api.console.visit import Answer, HtmlAnswer, Visit
 
 _MOVES: Final = (
@@ -26,15 +27,6 @@ _DECIDES: Final = (
     (("w",), "changes that would have cleared it"),
     (("v",), "verify"),
     (("Ctrl", "Enter"), "sign, and open the next stack"),
-)
-_GOES: Final = (
-    (("g", "t"), "Today", "/console/today"),
-    (("g", "q"), "Queue", "/console/queue"),
-    (("g", "a"), "Approvals", "/console/approvals"),
-    (("g", "p"), "Programs", "/console/programs"),
-    (("g", "f"), "Pre-flight", "/console/preflight"),
-    (("g", "r"), "Rules", "/console/rules"),
-    (("g", "d"), "Record", "/console/record"),
 )
 _ANYWHERE: Final = (
     (("/",), "search"),
@@ -60,7 +52,7 @@ _PRESSES: Final = (
 
 
 async def show_keys(visit: Visit) -> Answer:
-    goes = [(keys, words) for keys, words, _ in _GOES]
+    goes = [(("g", letter), name) for name, _, letter in PLACES]
     content = h.div[
         h.header[
             h.h2["Keys"] if visit.target is not None else h.h1["Keys"],
@@ -95,7 +87,7 @@ async def show_commands(visit: Visit) -> Answer:
         if is_dialog
         else None,
         h.ul[
-            (h.li[h.a(href=path)[words, h.span[((h.kbd[each], " ") for each in keys)]]] for keys, words, path in _GOES),
+            (h.li[h.a(href=path)[name, h.span[h.kbd["g"], " ", h.kbd[letter]]]] for name, path, letter in PLACES),
             (h.li[h.a(href=path)[words]] for words, path in _COMMANDS),
             (
                 (
