@@ -6,6 +6,7 @@ Errors  NotFoundError for a party or program that is not this tenant's; InvalidR
         programs have while the request names none of them
 """
 
+from collections.abc import Iterable
 from functools import partial
 from typing import Annotated, Any, Final
 
@@ -26,6 +27,7 @@ from clearhold.features.core.principal import KeyScope, Principal, Simulated
 from clearhold.features.core.rows.parties import CounterpartyRow, EarlierAccount, EntityRow
 from clearhold.features.core.vocabulary import ActorType, EntityType, PepStatus, VerificationStatus, about
 from clearhold.features.state.program import AGENTS_SLUG
+from clearhold.store.duck.alert_lists import SubjectNames
 from clearhold.store.duck.parties import Counterparties, Entities
 
 _NOUNS: Final = {
@@ -148,12 +150,20 @@ class PartyFinder:
 class PartyService:
     def __init__(self, resources: Resources) -> None:
         self._programs, self._parties = resources.programs, PartyFinder(resources)
+        self._names = SubjectNames(resources.stores.database)
 
     async def entity(self, principal: Principal, entity_id: str, query: PartyQuery) -> Entity:
         return await to_thread.run_sync(self._entity, principal, entity_id, query)
 
     async def counterparty(self, principal: Principal, counterparty_id: str, query: PartyQuery) -> Counterparty:
         return await to_thread.run_sync(self._counterparty, principal, counterparty_id, query)
+
+    async def counterparty_names(self, principal: Principal, ids: Iterable[str], program_id: str) -> dict[str, str]:
+        """The newest names of counterparties of a program within reach; a counterparty without one is left out."""
+        program = self._programs.read(principal, program_id).id
+        subjects = {(ActorType.COUNTERPARTY.value, program, each) for each in ids}
+        names = await to_thread.run_sync(self._names.of, principal, subjects)
+        return {id_: name for (_, of_program, id_), name in names.items() if name and of_program == program}
 
     def _entity(self, principal: Principal, entity_id: str, query: PartyQuery) -> Entity:
         row, table = (

@@ -44,7 +44,7 @@ from clearhold.features.policy.card_book import card_version
 from clearhold.features.scorers.trs_v1.scorer import DEFAULT
 from clearhold.store.control.policies import TenantPolicies
 from clearhold.store.control.scorecard_registry import card_in
-from clearhold.store.duck.transfers import StoredTransferRow, TransferFilter, Transfers
+from clearhold.store.duck.transfers import BareTransfers, StoredTransferRow, TransferFilter, Transfers
 from clearhold.store.lake.log_segments import RawEvents
 
 
@@ -250,6 +250,7 @@ class TransferService:
     def __init__(self, resources: Resources) -> None:
         self._programs, self._events = resources.programs, resources.events
         self._transfers = Transfers(resources.stores.database)
+        self._bare = BareTransfers(resources.stores.database)
         self._cards = ScoringCards(resources.stores.registry.tenancy.policies)
         self._list = ListReader(
             self._transfers.list_page, lambda _, rows: self._marked(rows), place_by("bank_created_at"), _key
@@ -258,6 +259,12 @@ class TransferService:
     async def page(self, principal: Principal, query: TransfersQuery) -> TransferPage:
         """Newest first by the bank's creation time; a programId of another tenant is a 404."""
         return TransferPage.of(*await self._list.page(principal, self._store_filter(principal, query), query))
+
+    async def newest(self, principal: Principal, query: TransfersQuery) -> Sequence[TransferSummary]:
+        """The first page without the inputs of scores and without alerts: for a drawing of many."""
+        wanted, limit = self._store_filter(principal, query), query.limit or DEFAULT_LIMIT
+        rows = await to_thread.run_sync(self._bare.list_page, principal, wanted, None, limit)
+        return self._marked(rows)
 
     async def export(self, principal: Principal, filters: TransferFilters) -> Batches:
         """All transfers of the list, batch by batch; a programId of another tenant is a 404 at once."""

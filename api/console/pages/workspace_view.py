@@ -29,7 +29,7 @@ from clearhold.store.duck.waiting_stacks import StackSort
 
 PAGE: Final = 100
 MOST_READ_ALONE: Final = 20
-MOST_NAMES: Final = 40
+NEAR: Final = 25
 _CLOSED: Final = (AlertStatus.CLOSED, AlertStatus.AUTO_CLOSED)
 _FIELDS: Final[Mapping[SubjectType, str]] = {
     SubjectType.ENTITY: "entity_id",
@@ -158,7 +158,7 @@ def _about(detail: StackDetail, first: AlertSummary) -> EvidenceSubject:
 
 async def _following(visit: Visit, stack_id: str) -> Stack | None:
     """The stack after this one by due time; the first of all after the last one."""
-    page = await visit.services.stacks.page(visit.principal, StacksQuery(sort=StackSort.DUE_AT, limit=PAGE))
+    page = await visit.services.stacks.page(visit.principal, StacksQuery(sort=StackSort.DUE_AT, limit=NEAR))
     ids = [each.id for each in page.data]
     at = ids.index(stack_id) + 1 if stack_id in ids else 0
     others = [each for each in (*page.data[at:], *page.data[:at]) if each.id != stack_id]
@@ -187,8 +187,7 @@ async def _around(visit: Visit, about: EvidenceSubject) -> tuple[TransferSummary
         return ()
     of_subject: dict[str, Any] = {field: (about.id,)}
     query = TransfersQuery(program_id=(about.program_id,), limit=PAGE, **of_subject)
-    page = await visit.services.transfers.page(visit.principal, query)
-    return tuple(page.data)
+    return tuple(await visit.services.transfers.newest(visit.principal, query))
 
 
 async def _transfers(
@@ -214,12 +213,8 @@ async def _transfers(
 
 
 async def _names(visit: Visit, about: EvidenceSubject, transfers: Iterable[TransferSummary]) -> Mapping[str, str]:
-    ids = dict.fromkeys(each.counterparty_id for each in transfers if each.counterparty_id is not None)
-    query = PartyQuery(program_id=about.program_id)
-    parties = await asyncio.gather(
-        *(_or_none(visit.services.parties.counterparty(visit.principal, each, query)) for each in [*ids][:MOST_NAMES])
-    )
-    return {each.id: each.name for each in parties if each is not None and each.name is not None}
+    ids = {each.counterparty_id for each in transfers if each.counterparty_id is not None}
+    return await visit.services.parties.counterparty_names(visit.principal, ids, about.program_id)
 
 
 async def _decided(visit: Visit, alerts: Sequence[AlertSummary]) -> tuple[Disposition, ...]:

@@ -1,0 +1,265 @@
+"""The workspace over HTTP: the evidence, the decision, and everything that can be said to it. Nothing typed is lost."""
+
+from typing import Any
+
+import httpx
+import pytest
+
+from clearhold.api.log import commands as committed
+from tests.support.alerting import NARRATIVE, alerts_of
+from tests.support.console import Browser, ConsoleApp
+from tests.support.dom import DomPage
+from tests.support.running_app import RunningApp
+from tests.support.stacking import decide_many, stacks, story
+
+HOSTILE = "</textarea><script>alert(1)</script> \"'&"
+
+
+def opened(browser: Browser, stack_id: str, query: str = "") -> httpx.Response:
+    answer = browser.get(f"/console/stacks/{stack_id}{query}")
+    assert answer.status_code == 200, answer.text
+    return answer
+
+
+def send(browser: Browser, page: httpx.Response, stack_id: str, write: str = "decide", **fields: str) -> httpx.Response:
+    """Send the form of the decision with all alerts that are checked on the page."""
+    boxes = DomPage(page.text).all("input", name="alertIds")
+    checked = ",".join(each.attributes["value"] or "" for each in boxes if "checked" in each.attributes)
+    hidden = {
+        each.attributes["name"] or "": each.attributes["value"] or ""
+        for each in DomPage(page.text[page.text.index('action="/console/stacks/') :].partition("</form>")[0]).elements
+        if each.attributes.get("type") == "hidden"
+    }
+    form = hidden | {"alertIds": checked, "decision": "escalate", "narrative": NARRATIVE} | fields
+    return browser.post(f"/console/stacks/{stack_id}/{write}", form)
+
+
+def the_stack(api: RunningApp, tenant: dict[str, Any], program: dict[str, Any], account: str = "bacc_1") -> str:
+    story(api, tenant, program, account, 2)
+    return next(str(each["id"]) for each in stacks(api, tenant) if each["key"] == account)
+
+
+def signed_by(api: RunningApp, tenant: dict[str, Any], who: str) -> list[dict[str, Any]]:
+    answer = api.client.get("/api/dispositions", params={"decidedBy": f"operator:{who}"}, headers=api.operator(tenant))
+    data: list[dict[str, Any]] = answer.json()["data"]
+    return data
+
+
+def test_given_a_stack_when_opened_then_its_evidence_and_its_decision_stand_there_and_nothing_is_chosen(
+    api: RunningApp, tenant: dict[str, Any], program: dict[str, Any], browser: Browser
+) -> None:
+    stack_id = the_stack(api, tenant, program)
+
+    page = DomPage(opened(browser, stack_id).text)
+
+    assert {each.text.split()[0] for each in page.all("h2")} >= {"Why", "Where", "What", "Alerts", "The", "Also"}
+    choices = page.all("input", type="radio", name="decision")
+    assert [each.attributes["value"] for each in choices] == ["hold", "escalate", "close", "release", "no_action"]
+    assert not [each for each in choices if "checked" in each.attributes]
+    assert "recommended" in page.one("label", class_="recommended").text
+    detail = api.client.get(f"/api/stacks/{stack_id}", headers=api.operator(tenant)).json()
+    boxes = page.all("input", type="checkbox", name="alertIds")
+    assert {each.attributes["value"] for each in boxes} == {each["id"] for each in detail["alerts"]}
+    draft = api.client.get(f"/api/alerts/{detail['alerts'][0]['id']}", headers=api.operator(tenant)).json()["draft"]
+    assert page.one("textarea", id="narrative").text.strip() == draft["narrative"]
+    assert "Recomputed from the stored inputs" in page.one("div", id="cleared").text
+    assert len(page.one("section", id="money").text) > 20
+
+
+def test_given_a_narrative_when_signed_then_each_alert_is_on_the_record_and_the_next_stack_says_its_links(
+    api: RunningApp, tenant: dict[str, Any], program: dict[str, Any], browser: Browser
+) -> None:
+    stack_id, other = the_stack(api, tenant, program), the_stack(api, tenant, program, "bacc_2")
+    page = opened(browser, stack_id)
+    waiting = len(DomPage(page.text).all("input", name="alertIds"))
+
+    answer = send(browser, page, stack_id)
+
+    assert answer.status_code == 303
+    place, _, query = answer.headers["location"].partition("?")
+    assert place != f"/console/stacks/{stack_id}"
+    assert query.startswith("signed=")
+    dispositions = signed_by(api, tenant, "ann@bank.example")
+    assert [each["narrative"] for each in dispositions] == [NARRATIVE] * waiting
+    strip = DomPage(opened(browser, other, f"?{query}").text).one("p", class_="signed")
+    assert dispositions[0]["hash"][:16] in {each["hash"][:16] for each in dispositions}
+    assert any(each["hash"][:16] in strip.text for each in dispositions)
+    assert str(max(each["seq"] for each in dispositions)) in strip.text
+    assert strip.attributes["data-signed"] == stack_id
+    assert "The record is whole" in browser.part("/console/verify").text
+
+
+def test_given_an_alert_taken_out_when_signed_then_it_keeps_waiting(
+    api: RunningApp, tenant: dict[str, Any], program: dict[str, Any], browser: Browser
+) -> None:
+    stack_id = the_stack(api, tenant, program)
+    page = opened(browser, stack_id)
+    kept, *others = [each.attributes["value"] or "" for each in DomPage(page.text).all("input", name="alertIds")]
+
+    answer = send(browser, page, stack_id, alertIds=",".join(others))
+
+    assert answer.status_code == 303
+    assert {each["alertId"] for each in signed_by(api, tenant, "ann@bank.example")} == set(others)
+    assert kept in {each["id"] for each in alerts_of(api, tenant, status="open,held")}
+
+
+def test_given_a_narrative_too_short_when_signed_then_400_at_the_field_with_the_text_and_choice_as_they_were(
+    api: RunningApp, tenant: dict[str, Any], program: dict[str, Any], browser: Browser
+) -> None:
+    stack_id = the_stack(api, tenant, program)
+    page = opened(browser, stack_id)
+    hard = [each["id"] for each in alerts_of(api, tenant, status="open,held") if each["hardSignal"]]
+
+    answer = send(browser, page, stack_id, narrative=HOSTILE[:15], alertIds=",".join(hard))
+
+    assert answer.status_code == 400
+    again = DomPage(answer.text)
+    assert again.one("textarea", id="narrative").text == f"\n{HOSTILE[:15]}"
+    assert again.one("textarea", id="narrative").attributes["aria-invalid"] == "true"
+    assert "narrative" in again.one("p", id="narrative-refusal").text
+    assert "checked" in again.one("input", type="radio", value="escalate").attributes
+    assert not signed_by(api, tenant, "ann@bank.example")
+
+
+def test_given_no_decision_when_sent_then_400_and_a_hostile_narrative_is_text_and_nothing_else(
+    api: RunningApp, tenant: dict[str, Any], program: dict[str, Any], browser: Browser
+) -> None:
+    stack_id = the_stack(api, tenant, program)
+
+    answer = send(browser, opened(browser, stack_id), stack_id, decision="", narrative=HOSTILE)
+
+    assert answer.status_code == 400
+    assert DomPage(answer.text).one("textarea", id="narrative").text == f"\n{HOSTILE}"
+    assert not [each for each in DomPage(answer.text).all("script") if "src" not in each.attributes]
+
+
+def test_given_a_stack_that_another_decided_when_signed_then_409_with_that_decision_and_my_text_to_copy(
+    api: RunningApp, tenant: dict[str, Any], program: dict[str, Any], browser: Browser
+) -> None:
+    stack_id = the_stack(api, tenant, program)
+    page = opened(browser, stack_id)
+    ids = [each.attributes["value"] or "" for each in DomPage(page.text).all("input", name="alertIds")]
+    decide_many(api, api.operator(tenant, "bob"), ids, "close", "Bob has seen the invoices of both payments.")
+
+    answer = send(browser, page, stack_id, narrative="My own text, which took long to write.")
+
+    assert answer.status_code == 409
+    page_after = DomPage(answer.text)
+    assert "Bob has seen the invoices" in page_after.one("section", id="results").text
+    assert page_after.one("textarea", id="kept").text == "\nMy own text, which took long to write."
+    assert "signed" not in page_after.one("section", id="results").text.lower()
+    assert not signed_by(api, tenant, "ann@bank.example")
+
+
+def test_given_a_record_that_does_not_answer_when_sent_again_then_503_is_no_success_and_it_is_one_write(
+    api: RunningApp,
+    tenant: dict[str, Any],
+    program: dict[str, Any],
+    browser: Browser,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(committed, "COMMITTED_WITHIN_S", 0.05)
+    stack_id = the_stack(api, tenant, program)
+    page = opened(browser, stack_id)
+    waiting = len(DomPage(page.text).all("input", name="alertIds"))
+    api.appender.stands_still = True
+
+    answer = send(browser, page, stack_id)
+
+    assert answer.status_code == 503
+    kept = DomPage(answer.text)
+    assert "Not confirmed yet" in kept.one("div", id="not-confirmed").text
+    assert kept.one("textarea", id="narrative").text == f"\n{NARRATIVE}"
+    assert "✓ Signed" not in answer.text
+    attempts = [each.attributes["value"] for each in DomPage(page.text).all("input", name="attempt")]
+    assert kept.all("input", name="attempt")[1].attributes["value"] in attempts
+    api.appender.stands_still = False
+    api.catch_up()
+    assert send(browser, answer, stack_id).status_code == 303
+    assert len(signed_by(api, tenant, "ann@bank.example")) == waiting
+
+
+def test_given_unchecked_alerts_when_taken_out_then_they_are_another_stack(
+    api: RunningApp, tenant: dict[str, Any], program: dict[str, Any], browser: Browser
+) -> None:
+    stack_id = the_stack(api, tenant, program)
+    page = opened(browser, stack_id)
+    first, *others = [each.attributes["value"] or "" for each in DomPage(page.text).all("input", name="alertIds")]
+
+    answer = send(browser, page, stack_id, "split", alertIds=",".join(others))
+
+    assert answer.status_code == 303
+    taken_out = DomPage(browser.get(answer.headers["location"]).text).all("input", name="alertIds")
+    assert [each.attributes["value"] for each in taken_out] == [first]
+
+
+def test_given_a_changed_draft_when_compared_then_a_part_or_a_page_says_each_sentence_and_nothing_is_written(
+    api: RunningApp, tenant: dict[str, Any], program: dict[str, Any], browser: Browser
+) -> None:
+    stack_id = the_stack(api, tenant, program)
+    page = opened(browser, stack_id)
+    text = f"{DomPage(page.text).one('textarea', id='narrative').text.strip()} I called the payer."
+
+    whole = send(browser, page, stack_id, "compare", narrative=text)
+
+    table = DomPage(whole.text).one("section", id="comparison")
+    assert "1 added" in table.text
+    assert "I called the payer." in table.text
+    assert DomPage(whole.text).one("textarea", id="narrative").text == f"\n{text}"
+    assert not signed_by(api, tenant, "ann@bank.example")
+
+
+def test_given_a_kind_of_events_when_asked_for_as_a_part_then_only_the_history_is_sent(
+    api: RunningApp, tenant: dict[str, Any], program: dict[str, Any], browser: Browser
+) -> None:
+    stack_id = the_stack(api, tenant, program)
+
+    part = browser.part(f"/console/stacks/{stack_id}?kind=money", **{"HX-Target": "history"})
+
+    page = DomPage(part.text)
+    assert page.elements[0].attributes["id"] == "history"
+    signs = {each.text for each in page.all("span", class_="sign")}
+    assert signs == {"$"}
+    assert page.one("a", aria_current="true").text == "Money"
+
+
+def test_given_a_label_and_an_action_when_sent_then_they_are_recorded_and_the_page_says_so(
+    api: RunningApp, tenant: dict[str, Any], program: dict[str, Any], browser: Browser
+) -> None:
+    stack_id = the_stack(api, tenant, program)
+    page = opened(browser, stack_id)
+
+    labelled = browser.send_form(page, f"/console/stacks/{stack_id}/label", label="bad", reason="The payer denies it.")
+    acted = browser.send_form(page, f"/console/stacks/{stack_id}/act")
+
+    assert "Label recorded: bad" in DomPage(labelled.text).one("p", class_="note").text
+    labels = api.client.get("/api/labels", headers=api.operator(tenant)).json()["data"]
+    assert [each["label"] for each in labels] == ["bad"]
+    assert "requested" in DomPage(acted.text).one("p", class_="note").text
+    (action,) = api.client.get("/api/actions", headers=api.operator(tenant)).json()["data"]
+    assert (action["type"], action["requestedBy"]) == ("freeze_account", "ann@bank.example")
+
+
+def test_given_a_session_of_a_key_when_opened_then_it_reads_and_has_no_form_that_decides(
+    api: RunningApp, tenant: dict[str, Any], program: dict[str, Any], console: ConsoleApp
+) -> None:
+    stack_id = the_stack(api, tenant, program)
+    reader = console.browser()
+    token = api.key(tenant, scopes=["alerts:read"])["Authorization"].removeprefix("Bearer ")
+    assert reader.sign_in(token).status_code == 303
+
+    page = DomPage(opened(reader, stack_id).text)
+
+    assert not page.all("input", type="radio")
+    assert not [each for each in page.all("form") if "/console/stacks/" in (each.attributes.get("action") or "")]
+    assert "reads and does not decide" in page.one("aside", class_="decision").text
+
+
+def test_given_a_stack_of_another_tenant_when_opened_then_it_is_as_if_it_were_not_there(
+    api: RunningApp, tenant: dict[str, Any], program: dict[str, Any], console: ConsoleApp
+) -> None:
+    stack_id = the_stack(api, tenant, program)
+    stranger = console.browser()
+    assert stranger.sign_in(api.create_tenant("second-bank")["operatorToken"]).status_code == 303
+
+    assert stranger.get(f"/console/stacks/{stack_id}").status_code == 404
