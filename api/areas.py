@@ -19,6 +19,7 @@ from clearhold.api.admin.routes import AREA as ADMIN
 from clearhold.api.agents.routes import AREA as AGENTS
 from clearhold.api.alerts.routes import AREA as ALERTS
 from clearhold.api.area import Area, Provider, Resources, Stores
+from clearhold.api.assignments.routes import AREA as ASSIGNMENTS
 from clearhold.api.autonomy.routes import AREA as AUTONOMY
 from clearhold.api.clocks.routes import AREA as CLOCKS
 from clearhold.api.connector.routes import AREA as CONNECTOR
@@ -44,6 +45,7 @@ from clearhold.api.limits.routes import AREA as LIMITS
 from clearhold.api.lists.handlers import SERVICES
 from clearhold.api.live.routes import AREA as LIVE
 from clearhold.api.metrics.routes import AREA as METRICS
+from clearhold.api.notes.routes import AREA as NOTES
 from clearhold.api.openapi.document import document_of
 from clearhold.api.overview.routes import AREA as OVERVIEW
 from clearhold.api.parties.routes import AREA as PARTIES
@@ -73,6 +75,7 @@ AREAS: Final[tuple[Area, ...]] = (
     ADMIN,
     AGENTS,
     ALERTS,
+    ASSIGNMENTS,
     AUTONOMY,
     CLOCKS,
     CONNECTOR,
@@ -90,6 +93,7 @@ AREAS: Final[tuple[Area, ...]] = (
     LIMITS,
     LIVE,
     METRICS,
+    NOTES,
     OVERVIEW,
     PARTIES,
     POLICIES,

@@ -61,6 +61,8 @@ SAME = {  # what never changes of a row; the link of the same id says it too, of
                     "overturnsDraft createdAt alertSha256 policySha256 actionId".split(),
     "actions": "id tenantId alertId type targetType targetId requestedBy createdAt".split(),
     "links of actions": "id tenantId alertId kind targetType targetId actor createdAt".split(),
+    "alert_notes": "id tenantId programId alertId note writtenBy identity createdAt".split(),
+    "links of notes": "id tenantId programId alertId note actor identity createdAt".split(),
 }
 
 def one_subject(lines, keys, kept):  # a manifest, rows of tables, links with proofs to checkpoints, an end
@@ -82,7 +84,7 @@ def one_subject(lines, keys, kept):  # a manifest, rows of tables, links with pr
             need(sha256(canonical(row["body"])).hexdigest() == row["sha256"], "another digest than it says")
             bodies.add(row["sha256"])
         elif table == "alerts": cited.add(row["alertSha256"])
-        elif table in ("dispositions", "actions"):
+        elif table in ("dispositions", "actions", "alert_notes"):
             same = canonical([row[name] for name in SAME[table]])
             need(fixed.setdefault((table, row["id"]), same) == same, "contradicts an earlier version")
             if table == "actions": status[row["id"]] = row["status"]
@@ -98,6 +100,8 @@ def one_subject(lines, keys, kept):  # a manifest, rows of tables, links with pr
             need(0 <= row["seq"] < size and path_root(leaf, row["seq"], size, path) == root, "not in the checkpoint")
             cited |= {part.get(key) for part in (body, body.get("change") or {}) for key in CITING}
             if body.get("kind") == "log_loss": continue
+            if body.get("kind") == "alert_note":
+                linked["alert_notes", body["id"]] = canonical([body[name] for name in SAME["links of notes"]]); continue
             if chain == "actions": last[body["actionId"]] = body["transition"]
             if chain == "dispositions" or body["actionId"] == body["id"]:  # of the links of an action, that of its request
                 names = SAME["links of actions" if chain == "actions" else chain]
@@ -105,7 +109,7 @@ def one_subject(lines, keys, kept):  # a manifest, rows of tables, links with pr
     if end is None: sys.exit("FAIL: the file is cut: it has no end")
     if (end["sha256"], {table: n for table, n in end["counts"].items() if n}) != (digest.hexdigest(), counts):
         sys.exit("FAIL: the lines differ from the counts or the digest in the last line")
-    if fixed != linked: sys.exit("FAIL: decisions or actions differ from their links")
+    if fixed != linked: sys.exit("FAIL: decisions, actions or notes differ from their links")
     if not cited - {None} <= bodies: sys.exit("FAIL: cited policies or alerts are missing")
     if any((last.get(each), now) not in {(now, now), ("requested", "approved")} for each, now in status.items()):
         sys.exit("FAIL: an action's status differs from its last link")

@@ -12,7 +12,6 @@ from collections.abc import Iterable, Sequence
 from enum import StrEnum
 from functools import partial
 from typing import Annotated, Any, Final
-from uuid import UUID
 
 import msgspec
 import structlog
@@ -20,7 +19,7 @@ from anyio import to_thread
 
 from clearhold.api.area import Resources
 from clearhold.api.dispositions.routes import ALERT_ID, DISPOSITION
-from clearhold.api.http.fields import Prose
+from clearhold.api.http.fields import AlertIds, Prose
 from clearhold.api.log.commands import refusal_of, unknown_alert
 from clearhold.features.core.canonical import derived_id
 from clearhold.features.core.entries.commands import DecisionsEntry, DecisionWarning, OperatorKind
@@ -30,8 +29,6 @@ from clearhold.features.core.principal import Principal, is_key_operator
 from clearhold.features.core.rows.alerts import EntryResultRow
 from clearhold.features.core.vocabulary import AlertDecision, about
 from clearhold.store.duck.alerts import Alerts, Dispositions, EntryResults
-
-MOST_ALERTS: Final = 200
 
 log = structlog.get_logger()
 
@@ -75,9 +72,6 @@ class DecidedAlerts(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     requested: Annotated[int, about("How many wait for a second person.")]
     refused: Annotated[int, about("How many were not decided.")]
     results: Annotated[tuple[AlertResult, ...], about("One for each alert.")]
-
-
-AlertIds = Annotated[tuple[UUID, ...], msgspec.Meta(min_length=1, max_length=MOST_ALERTS)]
 
 
 class AlertsDecisionRequest(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):

@@ -34,6 +34,7 @@ from clearhold.api.alerts.schemas import (
 )
 from clearhold.api.alerts.summaries import ALERT_SUMMARY, AlertPages, AlertSummaryPage, sort_is_of_waiting
 from clearhold.api.area import Area, Resources
+from clearhold.api.assignments.schemas import Assignment
 from clearhold.api.dispositions.routes import DISPOSITION, Disposition, to_disposition
 from clearhold.api.http.operation import Access, Operation
 from clearhold.api.http.request_schema import RequestSchema
@@ -41,6 +42,7 @@ from clearhold.api.lists.exports import Batches
 from clearhold.api.lists.handlers import answer_route, export_operation, export_route, list_operation, write_route
 from clearhold.api.lists.lists import BATCH, batches_of, filter_of, to_answer
 from clearhold.api.log.commands import person_needed, unknown_alert
+from clearhold.api.notes.schemas import NEWEST_NOTES, AlertNote, to_note
 from clearhold.api.transfers.service import Transfer, TransferQuery, TransferService
 from clearhold.features.alerts.evidence_bodies import Draft
 from clearhold.features.core.entries.commands import AppealEntry, DecisionEntry, OperatorKind, needs_person
@@ -49,6 +51,7 @@ from clearhold.features.core.log_entry import EntryKind
 from clearhold.features.core.principal import KeyScope, Principal, is_key_operator
 from clearhold.features.core.rows.alerts import AlertRow
 from clearhold.features.core.vocabulary import Reason
+from clearhold.store.duck.alert_notes import AlertAssignments, AlertNotes
 from clearhold.store.duck.alerts import Actions, AlertFilter, Alerts, Dispositions
 
 OFFSETS: Final = ("restsOn", "layeringHops", "roundTrip")
@@ -64,6 +67,7 @@ class AlertService:
         self._programs, self._commands = resources.programs, resources.command_log
         self._alerts, self._actions = Alerts(stores.database), Actions(stores.database)
         self._dispositions, self._transfers = Dispositions(stores.database), TransferService(resources)
+        self._notes, self._assignments = AlertNotes(stores.database), AlertAssignments(stores.database)
         self._clock = stores.clock
         self._pages = AlertPages(resources)
 
@@ -88,6 +92,7 @@ class AlertService:
         row = await self._row(principal, alert_id)
         (alert,) = await to_thread.run_sync(self._to_alerts, principal, [row])
         transfer = await self._transfer(principal, row)
+        notes, note_count, assignments = await to_thread.run_sync(self._notes_of, principal, row.id)
         return AlertDetail(
             alert=alert,
             transfer=transfer,
@@ -98,6 +103,9 @@ class AlertService:
                 self._programs.marked(to_action(each), each.row.program_id)
                 for each in await to_thread.run_sync(self._actions.of_alert, principal, row.id)
             ),
+            notes=notes,
+            note_count=note_count,
+            assignments=assignments,
         )
 
     async def dispositions(self, principal: Principal, alert_id: str) -> tuple[Disposition, ...]:
@@ -152,6 +160,19 @@ class AlertService:
         stored = await to_thread.run_sync(self._dispositions.of_alert, principal, alert_id)
         return tuple(self._programs.marked(to_disposition(each), each.row.program_id) for each in stored)
 
+    def _notes_of(
+        self, principal: Principal, alert_id: str
+    ) -> tuple[tuple[AlertNote, ...], int, tuple[Assignment, ...]]:
+        """The newest notes on an alert, how many there are, and the newest assignments."""
+        marked = self._programs.marked
+        notes = self._notes.newest(principal, alert_id, NEWEST_NOTES)
+        assigned = self._assignments.newest(principal, alert_id, NEWEST_NOTES)
+        return (
+            tuple(marked(to_note(each), each.row.program_id) for each in notes),
+            self._notes.count(principal, alert_id),
+            tuple(marked(to_answer(each, Assignment), each.program_id) for each in assigned),
+        )
+
     async def _row(self, principal: Principal, alert_id: str) -> AlertRow:
         row = await to_thread.run_sync(self._alerts.find, principal, alert_id.lower())
         if row is None:
@@ -189,8 +210,11 @@ class AlertService:
         )
         for program, name, fields in places:
             fields[name] = [ids[place] for at in fields[name] if (place := (program, int(at))) in ids]
+        assignees = self._assignments.assignees(principal, [row.id for row in rows])
         return [
-            self._programs.marked(to_answer(row, Alert, evidence=stored), row.program_id)
+            self._programs.marked(
+                to_answer(row, Alert, evidence=stored, assignee=assignees.get(row.id)), row.program_id
+            )
             for row, stored in zip(rows, evidence, strict=True)
         ]
 
@@ -245,8 +269,8 @@ _EXPORT: Final = export_operation(
 )
 _READ: Final = _operation(
     id="getAlert",
-    summary="One alert with its transfer, the draft, and the decisions and actions so far. `reasons` are those of the "
-    "score at which the alert opened and add up to `scoreAtAlert`; the detector's own finding is in `evidence`. "
+    summary="One alert with its transfer, the draft, and the decisions, actions and notes so far. `reasons` are those "
+    "of the score at which the alert opened and add up to `scoreAtAlert`; the detector's own finding is in `evidence`. "
     "An appeal has no such score; its `reasons` are those of the transfer's score.",
     answers={200: AlertDetail},
     refusals=(ErrorCode.ALERT_NOT_FOUND, ErrorCode.UNAVAILABLE),

@@ -6,10 +6,12 @@ from uuid import UUID
 import msgspec
 
 from clearhold.api.actions.schemas import ACTION, Action
+from clearhold.api.assignments.schemas import ASSIGNMENT, Assignment
 from clearhold.api.dispositions.routes import ALERT_ID, DISPOSITION, Disposition
 from clearhold.api.http.fields import BankIds, CursorText, Listed, Moment, PageLimit, ProgramIds, Prose
 from clearhold.api.lists.exports import ExportFormat
 from clearhold.api.lists.lists import DEFAULT_LIMIT, ListPage
+from clearhold.api.notes.schemas import NEWEST_NOTES, NOTE, AlertNote
 from clearhold.api.programs.routes import PROGRAM_ID, TENANT_ID
 from clearhold.api.transfers.routes import REASON, STRUCTURING_REASON, TRANSFER
 from clearhold.api.transfers.service import Transfer
@@ -50,6 +52,7 @@ class AlertFilters(msgspec.Struct, frozen=True, kw_only=True, rename="camel", fo
     transfer_id: BankIds | None = None
     account_id: BankIds | None = None
     stack_id: Annotated[tuple[UUID, ...], _SOME] | None = None
+    assignee: BankIds | None = None
     overdue: bool | None = None
     from_history: bool | None = None
     from_: Moment | None = msgspec.field(default=None, name="from")
@@ -100,6 +103,7 @@ class Alert(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     stack_id: Annotated[
         str | None, about("The stack of alerts that are looked at together; null until it first waits.")
     ]
+    assignee: Annotated[str | None, about("The person that works on it; null: unassigned. Others may decide it, too.")]
     simulated: Simulated = msgspec.UNSET
 
 
@@ -108,7 +112,7 @@ class AlertPage(ListPage[Alert], frozen=True, kw_only=True, rename="camel"):
 
 
 class AlertDetail(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """An alert with all that a decision needs. ``dispositions`` and ``actions`` are oldest first."""
+    """An alert with all that a decision needs. Lists are oldest first."""
 
     alert: Annotated[Alert, about("The alert.")]
     transfer: Annotated[Transfer | None, about("The alert's transfer, with its score; null when it is about none.")]
@@ -118,6 +122,11 @@ class AlertDetail(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     draft: Annotated[Draft | None, about("A proposed decision, made from the evidence; null without one.")]
     dispositions: Annotated[tuple[Disposition, ...], about("The decisions so far, oldest first.")]
     actions: Annotated[tuple[Action, ...], about("The actions so far, oldest first.")]
+    notes: Annotated[tuple[AlertNote, ...], about(f"The newest {NEWEST_NOTES} notes, oldest first.")]
+    note_count: Annotated[int, about("How many notes there are. GET /api/alerts/{alertId}/notes has them all.")]
+    assignments: Annotated[
+        tuple[Assignment, ...], about(f"The newest {NEWEST_NOTES} assignments, oldest first; the last one counts.")
+    ]
 
 
 class DecisionRequest(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
@@ -169,6 +178,7 @@ ALERT: Final[dict[str, Any]] = {
     "slaTier": "complex",
     "fromHistory": False,
     "stackId": STACK_ID,
+    "assignee": "ann",
 }
 APPEAL_REQUEST: Final = {"reason": "The program says that the recipients are new."}
 APPEALED: Final = ALERT | {
@@ -191,6 +201,7 @@ APPEALED: Final = ALERT | {
     "dedupeKey": f"appeal:{ALERT['id']}",
     "dueAt": "2026-03-07T09:30:00.000Z",
     "slaTier": "appeal",
+    "assignee": None,
 }
 ALERT_DETAIL: Final[dict[str, Any]] = {
     "alert": ALERT,
@@ -205,5 +216,8 @@ ALERT_DETAIL: Final[dict[str, Any]] = {
     },
     "dispositions": [DISPOSITION],
     "actions": [ACTION],
+    "notes": [NOTE],
+    "noteCount": 1,
+    "assignments": [ASSIGNMENT],
 }
 DECISION_REQUEST: Final = {"decision": "close", "narrative": DISPOSITION["narrative"]}

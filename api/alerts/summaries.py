@@ -42,6 +42,7 @@ from clearhold.store.duck.alert_lists import (
     ListPlace,
     SubjectNames,
 )
+from clearhold.store.duck.alert_notes import AlertAssignments
 from clearhold.store.duck.alerts import AlertFilter
 from clearhold.store.duck.committed_rows import RowKey
 from clearhold.store.duck.waiting_alerts import PLACES, AlertOrder
@@ -78,6 +79,7 @@ class AlertSummary(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     transfer_ids: Annotated[tuple[str, ...], about(f"The newest {NEWEST_TRANSFERS} transfers found, the newest last.")]
     from_history: bool
     stack_id: Annotated[str | None, about("The stack of alerts that are looked at together; null without one.")]
+    assignee: Annotated[str | None, about("The person that works on it; null: unassigned.")]
     simulated: Simulated = msgspec.UNSET
 
 
@@ -99,7 +101,7 @@ class AlertPages:
         database = resources.stores.database
         self._programs = resources.programs
         self._lists, self._names = AlertLists(database, resources.waiting_alerts), SubjectNames(database)
-        self._summaries = AlertSummaries(database)
+        self._summaries, self._assignments = AlertSummaries(database), AlertAssignments(database)
 
     async def read(
         self,
@@ -138,10 +140,15 @@ class AlertPages:
 
     def _to_summaries(self, principal: Principal, rows: Sequence[AlertSummaryRow]) -> list[AlertSummary]:
         names = self._names.of(principal, {(row.subject_type, row.program_id, row.subject_id) for row in rows})
-        return [self._to_summary(principal, row, names) for row in rows]
+        assignees = self._assignments.assignees(principal, [row.id for row in rows])
+        return [self._to_summary(principal, row, names, assignees.get(row.id)) for row in rows]
 
     def _to_summary(
-        self, principal: Principal, row: AlertSummaryRow, names: Mapping[tuple[str, str, str], str | None]
+        self,
+        principal: Principal,
+        row: AlertSummaryRow,
+        names: Mapping[tuple[str, str, str], str | None],
+        assignee: str | None,
     ) -> AlertSummary:
         name = names.get((row.subject_type, row.program_id, row.subject_id))
         if row.subject_type == SubjectType.PROGRAM:
@@ -172,6 +179,7 @@ class AlertPages:
             transfer_ids=ids[-NEWEST_TRANSFERS:],
             from_history=row.from_history,
             stack_id=row.stack_id,
+            assignee=assignee,
         )
         return self._programs.marked(summary, row.program_id)
 

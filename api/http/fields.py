@@ -7,6 +7,7 @@ the same in Python, in JSON Schema and in the OpenAPI document.
 import re
 from collections.abc import Mapping
 from typing import Annotated, Final
+from uuid import UUID
 
 from msgspec import Meta
 
@@ -52,6 +53,9 @@ PERSON: Final = (
 )
 """The rule of the header X-Operator, for a person named in a body."""
 
+ASSIGNEE: Final = PERSON.replace("^", r"^(?! *[Nn][Oo][Nn][Ee] *$(?!\n))", 1)
+"""And not the word that filters have for unassigned alerts."""
+
 POLICY_VERSION: Final = r"^[a-z]+-v[1-9][0-9]{0,5}$(?!\n)"
 
 _MOMENT_RULE: Final = "must be a date-time with an offset, or a date, as in 2026-03-02T15:04:05Z or 2026-03-02"
@@ -82,6 +86,7 @@ RULE_OF_PATTERN: Final[Mapping[str, str]] = {
     POLICY_VERSION: "must be a kind of policy and a number, as in clock-v2",
     RATE_PATTERN: 'must be a decimal number above zero in a string, as in "1.0871", at most 999999 with 12 decimals',
     PERSON: "must be printable ASCII characters, and must not start with key:, policy: or operator:",
+    ASSIGNEE: "must be printable ASCII characters, and must not be none or start with key:, policy: or operator:",
 }
 
 Text = Annotated[str, Meta(min_length=1, max_length=TEXT_LIMIT, pattern=NO_NUL)]
@@ -111,7 +116,10 @@ BankIds = Annotated[
         description="Any of these, separated by commas. A value that contains a comma cannot be given.",
     ),
 ]
+MOST_ALERTS: Final = 200
+AlertIds = Annotated[tuple[UUID, ...], Meta(min_length=1, max_length=MOST_ALERTS)]
 PersonName = Annotated[str, Meta(min_length=1, max_length=128, pattern=PERSON)]
+AssigneeName = Annotated[str, Meta(min_length=1, max_length=128, pattern=ASSIGNEE)]
 AccountLast4 = Annotated[str, Meta(pattern=ACCOUNT)]
 RoutingNumber = Annotated[str, Meta(pattern=ROUTING)]
 Moment = Annotated[str, Meta(pattern=MOMENT)]

@@ -48,6 +48,7 @@ def list_operation(
     query: type[msgspec.Struct],
     example: Mapping[str, Any],
     rules: Rules = moments_exist,
+    refusals: tuple[ErrorCode, ...] = (),
 ) -> Operation:
     """Pages of a list; ``example`` is one item of it."""
     return Operation(
@@ -57,6 +58,7 @@ def list_operation(
         access=Access.BEARER,
         scope=scope,
         answers={200: page},
+        refusals=refusals,
         answer_example={"data": [example], "hasMore": False, "nextCursor": None},
         query=RequestSchema(query, rules=rules),
     )

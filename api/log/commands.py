@@ -143,6 +143,8 @@ _CARRIED_OUT: Final = frozenset({EntryResult.MADE, EntryResult.NOT_WAITING})
 _UNKNOWN: Final[Mapping[ResultKind, Callable[[], RiskError]]] = {
     ResultKind.DECISION: unknown_alert,
     ResultKind.APPEAL: unknown_alert,
+    ResultKind.NOTE: unknown_alert,
+    ResultKind.ASSIGN: unknown_alert,
     ResultKind.LABEL: unknown_transfer,
     ResultKind.APPROVAL: unknown_action,
     ResultKind.ACTION: unknown_transfer,  # of a ``clear_hold``

@@ -184,6 +184,7 @@ PARAMETERS: Final[Mapping[str, str]] = {
     "counterpartyId[]": "Only with these counterparties.",
     "subjectId[]": "Only about these subjects.",
     "decidedBy[]": "Only by these.",
+    "assignee[]": "Only those assigned to these persons, in any letter case; none: unassigned ones.",
     "active": "true: only those in force; false: only the others.",
     "band[]": "Only in these bands.",
     "chain": "The chain; where it may be left out: both.",

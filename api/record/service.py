@@ -35,7 +35,8 @@ from clearhold.store.record.chain_file import RecordCheckpointRow
 from clearhold.store.record.checkpoints import CheckpointPlace, InclusionProof
 from clearhold.store.record.reading import ChainCheck, RecordFilter, RecordReader, Verification
 
-_ACTIONS: Final = "actions"
+_ON_ACTIONS: Final = frozenset({"actions", "alert_notes"})
+"""Tables whose rows have their links on the chain of actions."""
 """The table that quotes the chain of actions; the others quote that of dispositions."""
 
 Seq = Annotated[int, msgspec.Meta(ge=0, le=999_999_999)]
@@ -169,7 +170,7 @@ def report_of(checks: Sequence[ChainCheck], rows: RowsCheck, chain: Chain | None
     reported = [check for check in checks if chain in {None, check.chain}]
     breaks = [check.broken_at for check in reported if check.broken_at is not None]
     of_chain = [
-        each for each in rows.differences if chain is None or (each.table == _ACTIONS) is (chain is Chain.ACTIONS)
+        each for each in rows.differences if chain is None or (each.table in _ON_ACTIONS) is (chain is Chain.ACTIONS)
     ]
     states = {check.chain: ChainState(ok=check.broken_at is None, checked=check.checked) for check in checks}
     return ChainReport(

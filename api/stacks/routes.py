@@ -18,7 +18,6 @@ from anyio import to_thread
 from clearhold.api.alerts.many import (
     DECIDED,
     DECISION_OF_SEVERAL,
-    MOST_ALERTS,
     AlertResult,
     AlertsDecisionRequest,
     DecidedAlerts,
@@ -28,6 +27,7 @@ from clearhold.api.alerts.many import (
 )
 from clearhold.api.alerts.summaries import AlertPages
 from clearhold.api.area import Area, Resources
+from clearhold.api.http.fields import MOST_ALERTS
 from clearhold.api.http.operation import Access, Operation
 from clearhold.api.http.request_schema import RequestSchema
 from clearhold.api.lists.handlers import answer_route, list_operation, write_route
@@ -49,6 +49,7 @@ from clearhold.api.stacks.schemas import (
 )
 from clearhold.features.alerts.stacks import words_of
 from clearhold.features.core.canonical import derived_id
+from clearhold.features.core.entries.actions import person_key
 from clearhold.features.core.entries.commands import SplitEntry
 from clearhold.features.core.errors import ErrorCode, NotFoundError
 from clearhold.features.core.instants import format_instant
@@ -178,6 +179,8 @@ class StackService:
             first_opened_at=format_instant(row.first_opened_at),
             last_opened_at=format_instant(row.last_opened_at),
             alert_ids=row.alert_ids,
+            assignees=_each_once(row.assignees),
+            unassigned=row.assignees.count(""),
         )
         return self._programs.marked(stack, row.program_id)
 
@@ -187,6 +190,12 @@ def _subject_of(row: StackFigures) -> tuple[str, str, str]:
     if row.kind in _BY_PARTY:
         return row.kind, row.program_id, row.key
     return row.worst.subject_type, row.program_id, row.worst.subject_id
+
+
+def _each_once(assignees: Sequence[str]) -> tuple[str, ...]:
+    """Each person once, in one spelling."""
+    of_key = {person_key(name): name for name in sorted(assignees, reverse=True) if name}
+    return tuple(of_key[key] for key in sorted(of_key))
 
 
 def _place(row: StackFigures) -> Place:

@@ -4,10 +4,9 @@ from typing import Annotated, Any, Final
 
 import msgspec
 
-from clearhold.api.alerts.many import AlertIds
 from clearhold.api.alerts.schemas import ALERT, STACK_ID, AlertFilters
 from clearhold.api.alerts.summaries import ALERT_SUMMARY, AlertSummary
-from clearhold.api.http.fields import CursorText, PageLimit, Prose
+from clearhold.api.http.fields import AlertIds, CursorText, PageLimit, Prose
 from clearhold.api.lists.lists import DEFAULT_LIMIT, ListPage
 from clearhold.features.core.principal import Simulated
 from clearhold.features.core.vocabulary import (
@@ -69,6 +68,8 @@ class Stack(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     first_opened_at: Annotated[str, about("When the first of its alerts opened.")]
     last_opened_at: Annotated[str, about("When the newest of them opened.")]
     alert_ids: Annotated[tuple[str, ...], about("The newest hundred of its alerts.")]
+    assignees: Annotated[tuple[str, ...], about("The assignees of its alerts, each person once.")]
+    unassigned: Annotated[int, about("How many of its alerts are unassigned.")]
     simulated: Simulated = msgspec.UNSET
 
 
@@ -114,6 +115,8 @@ STACK: Final[dict[str, Any]] = {
     "firstOpenedAt": ALERT["openedAt"],
     "lastOpenedAt": ALERT["openedAt"],
     "alertIds": [ALERT["id"], "0a4b1d2c-7e0f-5b7a-8d3e-4f1a6c9b2e11"],
+    "assignees": ["ann"],
+    "unassigned": 1,
 }
 STACK_DETAIL: Final[dict[str, Any]] = {
     "stack": STACK,
@@ -131,5 +134,6 @@ SPLIT: Final[dict[str, Any]] = STACK | {
     "detectors": {"velocity_spike": 1},
     "statuses": {"open": 1},
     "alertIds": SPLIT_REQUEST["alertIds"],
+    "assignees": [],
 }
 STACK_DECISION_REQUEST: Final = {"decision": "close", "narrative": "One invoice, paid in parts; the contract was seen."}

@@ -35,6 +35,10 @@ class Chain(StrEnum):
     ACTIONS = "actions"
 
 
+ALERT_NOTE: Final = "alert_note"
+"""The kind of a link among the actions that is a note on an alert."""
+
+
 class LineKind(StrEnum):
     """The kind of a line of an export; the first two are cited by digest, the others are links of a chain."""
 

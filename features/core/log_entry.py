@@ -29,6 +29,8 @@ class EntryKind(StrEnum):
     DECISION = "decision"  # body: JSON of a features.core.entries.commands.DecisionEntry
     DECISIONS = "decisions"  # body: JSON of a features.core.entries.commands.DecisionsEntry
     SPLIT = "split"  # body: JSON of a features.core.entries.commands.SplitEntry
+    NOTE = "note"  # body: JSON of a features.core.entries.commands.NoteEntry
+    ASSIGN = "assign"  # body: JSON of a features.core.entries.commands.AssignEntry
     APPEAL = "appeal"  # body: JSON of a features.core.entries.commands.AppealEntry
     LABEL = "label"  # body: JSON of a features.core.entries.commands.LabelEntry
     OWNER = "owner"  # body: JSON of a features.core.entries.commands.OwnerEntry

@@ -185,7 +185,10 @@ _CURRENT: Final = Floor(
 )
 _WHOLE: Final = Floor(None, "it is written whole when it changes, and has no days that could end")
 _TABLES: Final[Mapping[Floor, tuple[str, ...]]] = {
-    _LAW: ("transfer_versions", "alert_versions", "dispositions", "action_versions", "label_versions"),
+    _LAW: (
+        *("transfer_versions", "alert_versions", "dispositions", "action_versions", "label_versions"),
+        *("alert_notes", "alert_assignments"),
+    ),
     _WINDOW: (
         *("events", "transfer_features", "transfer_reasons", "shadow_scores", "rule_matches"),
         *("preflights", "preflight_matches", "directory_fetches", "kri_snapshots", "metrics_days"),

@@ -12,6 +12,7 @@ from clearhold.features.actions.transitions import approve, conclude, decide_eac
 from clearhold.features.agents.reading import read_agent, read_profile, read_settlement
 from clearhold.features.alerts.decisions import appeal
 from clearhold.features.alerts.labelling import label
+from clearhold.features.alerts.notes import add_note, assign
 from clearhold.features.alerts.opening import open_for_outcomes
 from clearhold.features.alerts.stacks import split
 from clearhold.features.bank.events import ANY_DECODER, decode_event
@@ -21,12 +22,14 @@ from clearhold.features.core.canonical import Chain, canonical
 from clearhold.features.core.entries.actions import ActionEntry, ApprovalEntry, OutcomeEntry, PolicyEntry
 from clearhold.features.core.entries.commands import (
     AppealEntry,
+    AssignEntry,
     BackfillStep,
     DecisionEntry,
     DecisionsEntry,
     LabelEntry,
     LossBody,
     LossEntry,
+    NoteEntry,
     OwnerEntry,
     SplitEntry,
 )
@@ -218,6 +221,8 @@ APPLIERS: Final[dict[str, Applier]] = {
     EntryKind.DECISION.value: Applier(_decoder(DecisionEntry), _at_position(decide_or_request)),
     EntryKind.DECISIONS.value: Applier(_decoder(DecisionsEntry), _at_position(decide_each)),
     EntryKind.SPLIT.value: Applier(_decoder(SplitEntry), _at_position(split)),
+    EntryKind.NOTE.value: Applier(_decoder(NoteEntry), _at_position(add_note)),
+    EntryKind.ASSIGN.value: Applier(_decoder(AssignEntry), _at_position(assign)),
     EntryKind.APPEAL.value: Applier(_decoder(AppealEntry), _at_position(appeal)),
     EntryKind.LABEL.value: Applier(_decoder(LabelEntry), _at_position(label)),
     EntryKind.OWNER.value: Applier(_decoder(OwnerEntry), _at_position(apply_owner)),

@@ -153,6 +153,8 @@ _FREE_TEXTS: Final = {
     "entities": ("name", "review_reasons", "expected_payment_rails", "legal_type"),
     "counterparties": ("name",),
     "agents": ("name",),
+    "alert_notes": ("note", "written_by"),
+    "alert_assignments": ("assignee", "assignee_key", "assigned_by"),
     "dispositions": ("narrative", "decided_by"),
     "labels": ("reason", "recorded_by"),
     "actions": ("requested_by", "approved_by", "ended_by", "note", "error"),

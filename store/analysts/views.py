@@ -111,6 +111,8 @@ _COMMENTS: Final = {
     "preflight_matches": "Pre-flights and the transfers that landed for them within 24 hours.",
     "alert_versions": "Alerts, as each change left them.",
     "alerts": "Alerts as they are, with their evidence.",
+    "alert_notes": "Notes on alerts.",
+    "alert_assignments": "Assignments of alerts to persons; the newest of an alert counts.",
     "dispositions": "Decisions on alerts.",
     "label_versions": "Labels of transfers, all that were ever set.",
     "labels": "Labels of transfers that count.",

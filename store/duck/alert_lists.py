@@ -12,9 +12,10 @@ from typing import Final, NamedTuple
 import duckdb
 import msgspec
 
+from clearhold.features.core.entries.actions import person_key
 from clearhold.features.core.principal import Principal
 from clearhold.features.core.vocabulary import WAITING, SubjectType
-from clearhold.store.duck.alerts import AlertFilter, Alerts
+from clearhold.store.duck.alerts import AlertFilter, Alerts, assignee_keys
 from clearhold.store.duck.committed_rows import CommittedRows, RowKey, Timeline, order_words
 from clearhold.store.duck.waiting_alert import WaitingAlert
 from clearhold.store.duck.waiting_alerts import SCORE_PLACE, AlertOrder, WaitingAlertIndex
@@ -100,6 +101,7 @@ def matcher(wanted: AlertFilter, ids: frozenset[str] | None) -> Callable[[Waitin
         if values is not None
     ]
     start, end, now = wanted.opened_from, wanted.opened_to, wanted.now
+    assignees = None if wanted.assignees is None else assignee_keys(wanted.assignees)
 
     def matches(alert: WaitingAlert) -> bool:
         is_overdue = alert.due_at is not None and alert.due_at < now
@@ -107,6 +109,7 @@ def matcher(wanted: AlertFilter, ids: frozenset[str] | None) -> Callable[[Waitin
             all(getattr(alert, name) in values for name, values in among)
             and (start is None or alert.opened_at >= start)
             and (end is None or alert.opened_at < end)
+            and (assignees is None or person_key(alert.assignee) in assignees)
             and (wanted.from_history is None or alert.from_history is wanted.from_history)
             and (wanted.overdue is None or is_overdue is wanted.overdue)
         )

@@ -12,11 +12,12 @@ from typing import Final, Generic, TypeVar
 import msgspec
 
 from clearhold.features.core.canonical import Chain
-from clearhold.features.core.entries.actions import ActionStatus
+from clearhold.features.core.entries.actions import ActionStatus, person_key
 from clearhold.features.core.principal import Principal
 from clearhold.features.core.rows.alerts import (
     RANK_INSTANT_BITS,
     ActionRow,
+    AlertNoteRow,
     AlertRow,
     DispositionRow,
     EntryResultRow,
@@ -46,6 +47,26 @@ _OF_ACCOUNTS: Final = f"""((subject_type = '{SubjectType.ACCOUNT}' AND subject_i
         SELECT program_id, number FROM transfers WHERE tenant_id = ? AND account_id IN {TEXTS})))"""
 
 
+_ASSIGNED_TO: Final = f"""id IN (
+    SELECT alert_id FROM alert_assignments WHERE tenant_id = ? GROUP BY alert_id
+    HAVING arg_max(assignee_key, "offset") IN {TEXTS})"""
+_ASSIGNED_TO_NOBODY: Final = """id NOT IN (
+    SELECT alert_id FROM alert_assignments WHERE tenant_id = ? GROUP BY alert_id
+    HAVING arg_max(assignee_key, "offset") <> '')"""
+
+NO_ASSIGNEE: Final = "none"
+"""As a filter by assignee: unassigned alerts. No person is assigned under this name."""
+
+
+def assignee_keys(names: Sequence[str]) -> frozenset[str]:
+    """The forms of names that assignments are compared by; of ``NO_ASSIGNEE`` the empty one.
+
+    >>> sorted(assignee_keys(("Ann  Lee", "None")))
+    ['', 'ann lee']
+    """
+    return frozenset("" if key == NO_ASSIGNEE else key for key in map(person_key, names))
+
+
 class AlertFilter(RowFilter, frozen=True, kw_only=True):
     """``now`` decides which alerts are overdue; ``sort`` is no filter, but a list's cursor is of one order alone."""
 
@@ -61,6 +82,7 @@ class AlertFilter(RowFilter, frozen=True, kw_only=True):
     transfer_ids: tuple[str, ...] | None = msgspec.field(default=None, name="transferId")
     account_ids: tuple[str, ...] | None = msgspec.field(default=None, name="accountId")
     stack_ids: tuple[str, ...] | None = msgspec.field(default=None, name="stackId")
+    assignees: tuple[str, ...] | None = msgspec.field(default=None, name="assignee")
     overdue: bool | None = None
     now: int = 0
     from_history: bool | None = msgspec.field(default=None, name="fromHistory")
@@ -78,6 +100,11 @@ class AlertFilter(RowFilter, frozen=True, kw_only=True):
         predicate.among("subject_type", self.subject_types)
         predicate.among("subject_id", self.subject_ids)
         predicate.among("stack_id", self.stack_ids)
+        if self.assignees is not None:
+            keys = assignee_keys(self.assignees)
+            named = f"({_ASSIGNED_TO} OR {_ASSIGNED_TO_NOBODY})" if "" in keys else _ASSIGNED_TO
+            further = (principal.tenant_id,) if "" in keys else ()
+            predicate.add(named, principal.tenant_id, listed(sorted(keys - {""})), *further)
         self.narrow(principal, predicate)
         predicate.between("opened_at", self.opened_from, self.opened_to)
         if self.from_history is not None:
@@ -163,7 +190,7 @@ class EntryResults(
 
 MOST_OF_ONE_ALERT: Final = 1_000
 
-Row = TypeVar("Row", ActionRow, DispositionRow)
+Row = TypeVar("Row", ActionRow, AlertNoteRow, DispositionRow)
 
 _LINKS: Final = f"""
     SELECT id, seq, prev_hash, hash FROM record_chain
@@ -179,10 +206,10 @@ class LinkedRow(msgspec.Struct, Generic[Row], frozen=True, kw_only=True):
     hash: str
 
 
-class _LinkedRows(CommittedRows):
+class LinkedRows(CommittedRows):
     """Adds links; ``within`` and ``bounds`` are where in the chain they are."""
 
-    def _linked(
+    def linked(
         self, principal: Principal, rows: list[Row], chain: Chain, within: str, bounds: list[int]
     ) -> list[LinkedRow[Row]]:
         values = [principal.tenant_id, chain, min(bounds), max(bounds), listed([row.id for row in rows])]
@@ -218,7 +245,7 @@ StoredDisposition = LinkedRow[DispositionRow]
 
 class Dispositions(
     Timeline[DispositionRow, StoredDisposition],
-    _LinkedRows,
+    LinkedRows,
     table="dispositions",
     row_type=DispositionRow,
     at="created_at",
@@ -234,7 +261,7 @@ class Dispositions(
 
     def _stored(self, principal: Principal, rows: list[DispositionRow]) -> list[StoredDisposition]:
         bounds = [row.offset for row in rows]
-        return self._linked(principal, rows, Chain.DISPOSITIONS, '"offset" BETWEEN ? AND ?', bounds)
+        return self.linked(principal, rows, Chain.DISPOSITIONS, '"offset" BETWEEN ? AND ?', bounds)
 
 
 _ROW: Final = row_builder(ActionRow)
@@ -276,7 +303,7 @@ class ActionFilter(RowFilter, frozen=True, kw_only=True):
 StoredAction = LinkedRow[ActionRow]
 
 
-class Actions(Timeline[ActionRow, StoredAction], _LinkedRows, table="actions", row_type=ActionRow, at="created_at"):
+class Actions(Timeline[ActionRow, StoredAction], LinkedRows, table="actions", row_type=ActionRow, at="created_at"):
     def of_alert(self, principal: Principal, alert_id: str) -> list[StoredAction]:
         """The actions that name one alert or released it, in the order of their requests."""
         actions = self.list_page(principal, ActionFilter(alert_ids=(alert_id,)), None, MOST_OF_ONE_ALERT)
@@ -289,7 +316,7 @@ class Actions(Timeline[ActionRow, StoredAction], _LinkedRows, table="actions", r
         return count
 
     def _stored(self, principal: Principal, rows: list[ActionRow]) -> list[StoredAction]:
-        return self._linked(principal, rows, Chain.ACTIONS, _REQUESTED, [row.created_at for row in rows])
+        return self.linked(principal, rows, Chain.ACTIONS, _REQUESTED, [row.created_at for row in rows])
 
 
 class ActionTable(CommittedRows):

@@ -26,7 +26,9 @@ from clearhold.features.catalogue.vector import TransferFeaturesRow
 from clearhold.features.core.log_entry import FORGED, ChainFactRow
 from clearhold.features.core.rows.alerts import (
     ActionRow,
+    AlertAssignmentRow,
     AlertBodyRow,
+    AlertNoteRow,
     AlertRow,
     AlertTransferRow,
     BackfillRow,
@@ -93,6 +95,8 @@ TABLES: Final[tuple[tuple[str, type[msgspec.Struct]], ...]] = (
     ("alerts", AlertRow),
     ("alert_bodies", AlertBodyRow),
     ("alert_transfers", AlertTransferRow),
+    ("alert_notes", AlertNoteRow),
+    ("alert_assignments", AlertAssignmentRow),
     ("dispositions", DispositionRow),
     ("decision_results", EntryResultRow),
     ("labels", LabelRow),

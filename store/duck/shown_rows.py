@@ -1,5 +1,5 @@
-"""Compares the rows that the interface shows with signed records: dispositions, alerts, actions, and transfers as the
-sealed bodies of alerts quote them.
+"""Compares the rows that the interface shows with signed records: dispositions, alerts, actions, notes on alerts, and
+transfers as the sealed bodies of alerts quote them.
 
 Links and sealed bodies are the standard. An intact chain proves nothing about the tables beside it, and people read the
 tables.
@@ -13,6 +13,7 @@ from typing import Final
 import duckdb
 import msgspec
 
+from clearhold.features.core.canonical import ALERT_NOTE
 from clearhold.features.core.entries.actions import ALWAYS_TWO_APPROVERS
 from clearhold.features.core.principal import Principal
 from clearhold.store.duck.committed_rows import CommittedRows
@@ -82,6 +83,11 @@ _SAME_ACTION: Final = _same_texts(
     "error": "a.error IS NOT DISTINCT FROM json_extract_string(s.body, '$.error')",
     "bank_response": "sha256(a.bank_response) IS NOT DISTINCT FROM json_extract_string(s.body, '$.bankResponseSha256')",
     "executed_at": "epoch_ms(a.executed_at) IS NOT DISTINCT FROM epoch_ms(CAST(s.executed_at AS TIMESTAMP))",
+}
+
+_SAME_NOTE: Final = _same_texts("n", "r.body", ("alert_id", "note", "written_by", "identity"), written_by="actor") | {
+    "program_id": "n.program_id = r.program_id",
+    "created_at": "epoch_ms(n.created_at) = epoch_ms(CAST(json_extract_string(r.body, '$.createdAt') AS TIMESTAMP))",
 }
 
 
@@ -187,6 +193,17 @@ _ACTIONS: Final = f"""
     LEFT JOIN steps s ON s.action_id = r.id
     WHERE len(columns) > 0 ORDER BY ALL
 """
+_NOTES: Final = f"""
+    SELECT coalesce(n.id, r.id), CASE
+        WHEN r.id IS NULL THEN ['{UNRECORDED}'] WHEN n.id IS NULL THEN ['{MISSING}']
+        ELSE {_differing(_SAME_NOTE)} END AS columns
+    FROM (SELECT * FROM alert_notes WHERE tenant_id = $tenant) n
+    FULL JOIN (
+        SELECT * FROM record_chain
+        WHERE tenant_id = $tenant AND chain = 'actions' AND json_extract_string(body, '$.kind') = '{ALERT_NOTE}'
+    ) r ON r.id = n.id
+    WHERE len(columns) > 0 ORDER BY ALL
+"""
 _CHECKS: Final = (
     ("dispositions", _DISPOSITIONS),
     ("alert_bodies", _BODIES),
@@ -194,11 +211,13 @@ _CHECKS: Final = (
     ("alerts", _ALERTS),
     ("transfers", _QUOTED),
     ("actions", _ACTIONS),
+    ("alert_notes", _NOTES),
 )
 _COUNT: Final = """
     SELECT (SELECT count(*) FROM dispositions WHERE tenant_id = $tenant)
         + (SELECT count(*) FROM alerts_latest WHERE tenant_id = $tenant)
         + (SELECT count(*) FROM actions_latest WHERE tenant_id = $tenant)
+        + (SELECT count(*) FROM alert_notes WHERE tenant_id = $tenant)
 """
 
 
@@ -211,7 +230,7 @@ class ShownDifference(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class RowsCheck(msgspec.Struct, frozen=True, kw_only=True):
-    """The number of compared rows of dispositions, alerts and actions; the first of the differences."""
+    """The number of compared rows of dispositions, alerts, actions and notes; the first of the differences."""
 
     checked: int
     differences: tuple[ShownDifference, ...]

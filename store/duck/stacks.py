@@ -71,8 +71,11 @@ _FIGURES: Final = f"""
         bool_or(hard_signal), epoch_us(min(opened_at)), epoch_us(max(opened_at)), max(held_cents),
         arg_max(id, (queue_rank, id)), arg_max("offset", (queue_rank, id)),
         list(DISTINCT band_at_alert), list(DISTINCT severity), list(detector), list(status),
-        list(id ORDER BY opened_at DESC, id)[1:{MOST_IDS}]
-    FROM counted LEFT JOIN held USING (stack_id) GROUP BY stack_id"""
+        list(id ORDER BY opened_at DESC, id)[1:{MOST_IDS}], list(coalesce(assignee, ''))
+    FROM counted LEFT JOIN held USING (stack_id) LEFT JOIN (
+        SELECT alert_id AS id, arg_max(coalesce(assignee, ''), "offset") AS assignee FROM alert_assignments
+        WHERE tenant_id = ? GROUP BY alert_id
+    ) AS assigned USING (id) GROUP BY stack_id"""
 
 
 _PROGRAM_OF: Final = "SELECT program_id FROM alerts WHERE tenant_id = ? AND stack_id = ? LIMIT 1"
@@ -111,6 +114,7 @@ class StackFigures(msgspec.Struct, frozen=True, kw_only=True):
     detectors: tuple[str, ...]  # one of each alert
     statuses: tuple[str, ...]  # as above
     alert_ids: tuple[str, ...]  # the newest
+    assignees: tuple[str, ...]  # one of each alert, empty for an unassigned one
     worst: AlertSummaryRow
     place: int = 0  # its sort key
 
@@ -234,7 +238,7 @@ class Stacks(Alerts, table="alerts", row_type=AlertRow, rank="queue_rank"):
         if not stack_ids:
             return {}
         with_, values = _with(Predicate(principal), statuses, principal, stack_ids=stack_ids)
-        rows = self._read(f"WITH {with_} {_FIGURES}", values)
+        rows = self._read(f"WITH {with_} {_FIGURES}", [*values, principal.tenant_id])
         worst = {row.id: row for row in self._summaries.of_keys(principal, [(row[13], row[14]) for row in rows])}
         return {
             row[0]: StackFigures(
@@ -256,6 +260,7 @@ class Stacks(Alerts, table="alerts", row_type=AlertRow, rank="queue_rank"):
                 detectors=tuple(row[17]),
                 statuses=tuple(row[18]),
                 alert_ids=tuple(row[19]),
+                assignees=tuple(row[20]),
                 worst=worst[row[13]],
             )
             for row in rows
@@ -291,6 +296,7 @@ def _figures_of(stack: PlacedStack, held_cents: int, worst: AlertSummaryRow) -> 
         detectors=tuple(alert.detector for alert in alerts),
         statuses=tuple(alert.status for alert in alerts),
         alert_ids=tuple(alert.id for alert in alerts[:MOST_IDS]),
+        assignees=tuple(alert.assignee for alert in alerts),
         worst=worst,
         place=stack.place,
     )

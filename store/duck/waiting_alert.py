@@ -5,7 +5,7 @@ import msgspec
 from clearhold.features.core.vocabulary import WAITING
 
 
-class WaitingAlert(msgspec.Struct, frozen=True, gc=False):
+class WaitingAlertColumns(msgspec.Struct, frozen=True, gc=False):
     """The columns of an alert that lists filter and sort by, and of which stacks have their figures."""
 
     tenant_id: str
@@ -25,12 +25,24 @@ class WaitingAlert(msgspec.Struct, frozen=True, gc=False):
     sla_tier: str
     opened_at: int
     due_at: int | None
+    updated_at: int
     from_history: bool
     queue_rank: int
     stack_id: str | None
     stack_kind: str | None
     stack_key: str | None
 
+
+class WaitingAlert(WaitingAlertColumns, frozen=True, gc=False):
+    """With its assignee, empty while it is unassigned."""
+
+    assignee: str = ""
+
     @property
     def waits(self) -> bool:
         return self.status in WAITING
+
+    @property
+    def is_new(self) -> bool:
+        """Whether this is the alert as it opened."""
+        return self.updated_at == self.opened_at

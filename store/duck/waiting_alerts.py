@@ -1,7 +1,9 @@
 """The alerts that wait for a person's decision, in memory, in the order of each list; and their numbers.
 
 How     A read first takes in the rows of alerts that were committed since the last one, which DuckDB finds by ``rowid``
-        without reading others; the first read takes in the table. So a page costs the same however long the history is
+        without reading others; the first read takes in the table. So a page costs the same however long the history is.
+        Assignments are taken in likewise, before the alerts, so that the alert of each is there. Those of an alert that
+        waits again are looked up
 Order   Each order has one number for an alert, and a list has the highest first; of equal ones, by id. ``worst`` is the
         order of all lists of alerts. ``score``: the highest score first, alerts without one last, of equal ones the
         newest. ``openedAt``: the newest first. ``dueAt``: the soonest due first, of equal ones the worst, alerts
@@ -22,14 +24,15 @@ from threading import Lock
 from typing import Final, NamedTuple, Protocol
 
 import duckdb
+import msgspec
 
 from clearhold.features.core.principal import Principal
 from clearhold.features.core.rows.alerts import RANK_INSTANT_BITS
 from clearhold.features.core.vocabulary import WAITING
 from clearhold.store.duck.committed_rows import CommittedRows
-from clearhold.store.duck.waiting_alert import WaitingAlert
+from clearhold.store.duck.waiting_alert import WaitingAlert, WaitingAlertColumns
 from clearhold.store.duck.waiting_stacks import Members, PlacedStack, StackSort, WaitingStacks
-from clearhold.store.tables import row_builder, select_list
+from clearhold.store.tables import TEXTS, listed, row_builder, select_list
 
 # ruff: noqa: S608 - statements are built from constants; every value is a parameter
 
@@ -119,13 +122,14 @@ class _TenantAlerts:
         self.stacks = WaitingStacks()
         self._moves: deque[_Move] = deque(maxlen=MOST_MOVES)
 
-    def take(self, alert: WaitingAlert, at: int) -> None:
-        """Replace the alert's former state by this one."""
+    def take(self, alert: WaitingAlert, at: int) -> bool:
+        """Replace the alert's former state by this one; whether it begins to wait."""
         former = self.by_id.get(alert.id)
         if former is not None and former.offset >= alert.offset:
-            return
+            return False
         if former is not None:
             self._uncount(former)
+            alert = _assigned(alert, former.assignee)
         if alert.waits:
             self._count(alert)
         keys = _keys_of(alert) if alert.waits else None
@@ -137,11 +141,19 @@ class _TenantAlerts:
                 del sequence[bisect_left(sequence, key)]
         if keys is None:
             self.by_id.pop(alert.id, None)
-            return
+            return False
         self.by_id[alert.id] = alert
         if before != keys:
             for order, key in keys.items():
                 insort(self.orders[order], key)
+        return former is None
+
+    def assign(self, alert_id: str, assignee: str) -> None:
+        """Note the assignee of an alert; of one that does not wait, nothing is kept."""
+        alert = self.by_id.get(alert_id)
+        if alert is not None and alert.assignee != assignee:
+            self.by_id[alert_id] = assigned = _assigned(alert, assignee)
+            self.stacks.add(assigned)
 
     def _count(self, alert: WaitingAlert) -> None:
         self.stacks.add(alert)
@@ -187,7 +199,7 @@ class DueAlerts(NamedTuple):
     soon: Counter[str]
 
 
-_COLUMNS: Final = select_list(WaitingAlert)
+_COLUMNS: Final = select_list(WaitingAlertColumns)
 _NEWEST_ROW: Final = "SELECT max(rowid) FROM alerts"
 _FIRST: Final = f"""
     SELECT {_COLUMNS} FROM alerts SEMI JOIN (
@@ -196,6 +208,12 @@ _FIRST: Final = f"""
     WHERE rowid <= $upto AND status IN ({", ".join(f"'{status}'" for status in WAITING)})"""
 _SINCE: Final = f"SELECT rowid, {_COLUMNS} FROM alerts WHERE rowid > ? ORDER BY rowid"
 _ROW: Final = row_builder(WaitingAlert)
+_NEWEST_ASSIGNMENT: Final = "SELECT coalesce(max(rowid), -1) FROM alert_assignments"
+_ASSIGNED_SINCE: Final = """
+    SELECT rowid, tenant_id, alert_id, coalesce(assignee, '') FROM alert_assignments WHERE rowid > ? ORDER BY rowid"""
+_ASSIGNEES: Final = f"""
+    SELECT alert_id, arg_max(coalesce(assignee, ''), "offset") FROM alert_assignments
+    WHERE tenant_id = ? AND alert_id IN {TEXTS} GROUP BY alert_id"""
 
 
 class WaitingAlertIndex(CommittedRows):
@@ -205,6 +223,8 @@ class WaitingAlertIndex(CommittedRows):
         super().__init__(connection)
         self._lock = Lock()
         self._read_upto: int | None = None
+        self._assigned_upto = -1
+        self._wait_again: defaultdict[str, list[str]] = defaultdict(list)  # by tenant: their assignees are not read yet
         self._of_tenant: dict[str, _TenantAlerts] = {}
 
     def page(
@@ -289,18 +309,36 @@ class WaitingAlertIndex(CommittedRows):
 
     def _catch_up(self) -> int:
         """Take in the rows since the last read; returns the newest rowid."""
-        if self._read_upto is None:
+        is_first = self._read_upto is None
+        if is_first:
+            self._assigned_upto = self._value(_NEWEST_ASSIGNMENT, [])
             newest = self._value(_NEWEST_ROW, [])
             upto = -1 if newest is None else newest
             rows = [(upto, *values) for values in self._read(_FIRST, {"upto": upto})]
-            self._read_upto = upto
+            self._read_upto, assigned = upto, []
         else:
+            assigned = self._read(_ASSIGNED_SINCE, [self._assigned_upto])
             rows = self._read(_SINCE, [self._read_upto])
         for at, *values in rows:
             alert = _ROW(values)
-            self._of_tenant.setdefault(alert.tenant_id, _TenantAlerts()).take(alert, at)
+            begins = self._of_tenant.setdefault(alert.tenant_id, _TenantAlerts()).take(alert, at)
+            if begins and (is_first or not alert.is_new):
+                self._wait_again[alert.tenant_id].append(alert.id)
             self._read_upto = at
+        for at, tenant_id, alert_id, assignee in assigned:
+            self._of_tenant.setdefault(tenant_id, _TenantAlerts()).assign(alert_id, assignee)
+            self._assigned_upto = at
+        while self._wait_again:
+            tenant_id, alert_ids = next(iter(self._wait_again.items()))
+            for alert_id, assignee in self._read(_ASSIGNEES, [tenant_id, listed(alert_ids)]):
+                self._of_tenant[tenant_id].assign(alert_id, assignee)
+            del self._wait_again[tenant_id]
+        assert self._read_upto is not None, "the table was taken in"
         return self._read_upto
+
+
+def _assigned(alert: WaitingAlert, assignee: str) -> WaitingAlert:
+    return alert if alert.assignee == assignee else msgspec.structs.replace(alert, assignee=assignee)
 
 
 def _words_of(alert: WaitingAlert) -> tuple[str, str, str, str | None]:

@@ -80,8 +80,10 @@ _HAS_DISPOSITIONS: Final = f"""
         AND disposition_id IS NOT NULL AND NOT {_HAS_DISPOSITION}
     )
 """
+_HAS_NOTE: Final = "(id IN (SELECT id FROM record_chain) AND id IN (SELECT id FROM alert_notes))"
 _WHOLE_BY_KIND: Final[Mapping[str, str]] = {
     EntryKind.DECISION: _WHOLE.format(has_rows=_HAS_DISPOSITION),
+    EntryKind.NOTE: _WHOLE.format(has_rows=_HAS_NOTE),
     EntryKind.DECISIONS: _WHOLE.format(has_rows=_HAS_DISPOSITIONS),
     **dict.fromkeys(_STEPS, _WHOLE.format(has_rows=_HAS_STEP)),
 }
@@ -120,13 +122,14 @@ def open_signing_keys(
 
 
 def check_decisions(reader: LogReader, database: duckdb.DuckDBPyConnection, committed: Mapping[int, int]) -> None:
-    """Each committed decision, and step of an action, that Redis still has must have its result, and a successful one
-    its row and link.
+    """Each committed decision, note, and step of an action, that Redis still has must have its result, and a successful
+    one its row and link.
     """
     for shard, upto in committed.items():
         for entry in reader.entries(shard, 0, upto, page=PAGE_ENTRIES):
             if entry.kind in _WHOLE_BY_KIND and not _is_whole(database, entry):
                 noun = "a step of an action" if entry.kind in _STEPS else "a decision"
+                noun = "a note" if entry.kind == EntryKind.NOTE else noun
                 raise StartupError(
                     f"The log holds {noun}, at {entry.offset} of shard {shard}, that database and record do not: "
                     "rows were deleted. Run clearhold rebuild --data DIR, which makes them again from the log."

@@ -2,7 +2,7 @@
 
 Whole     the last line counts the lines of each table and has the SHA-256 of all lines before it
 Proved    each link has the hash of its body and lies in the tree of a signed checkpoint (RFC 6962); cited lines are
-          there, unchanged; each decision, action and alert in the file has its links
+          there, unchanged; each decision, action, note and alert in the file has its links
 Not shown that nothing about the subject was left out: that follows from a whole export of the record alone. Other
           rows, as transfers and scores, are bound by the hash of the file and by no signature
 
@@ -19,7 +19,7 @@ from typing import Any, Final
 
 import msgspec
 
-from clearhold.features.core.canonical import canonical, digest_of, link_hash
+from clearhold.features.core.canonical import ALERT_NOTE, canonical, digest_of, link_hash
 from clearhold.store.record.export_check import BrokenExportError
 from clearhold.store.record.signed_trees import Checkpoint, NoteError, opened_note, root_of_path
 
@@ -40,7 +40,12 @@ _SAME_IN_ACTION: Final = {
     "type": "kind",
     "requestedBy": "actor",
 }
-_SAME: Final = {"dispositions": _SAME_IN_DISPOSITION, "actions": _SAME_IN_ACTION}
+_SAME_IN_NOTE: Final = {
+    **{name: name for name in ("id", "tenantId", "programId", "alertId", "note", "identity", "createdAt")},
+    "writtenBy": "actor",
+}
+_NOTES: Final = "alert_notes"
+_SAME: Final = {"dispositions": _SAME_IN_DISPOSITION, "actions": _SAME_IN_ACTION, _NOTES: _SAME_IN_NOTE}
 """Equal fields of a row, and of the body of the link with its id."""
 
 _CITED: Final = ("alertSha256", "policySha256", "bodySha256")
@@ -161,7 +166,7 @@ class SubjectCheck:
     def _hold_together(self) -> None:
         """Check that rows and links match, and that all citations of links and alerts are there."""
         if unproved := len(self._expected.keys() ^ self._proved):
-            raise BrokenExportError(f"{unproved} decisions or actions have a row and no link, or a link and no row.")
+            raise BrokenExportError(f"{unproved} decisions, actions or notes have no link, or no row.")
         if missing := len(self._cited - self._bodies):
             raise BrokenExportError(f"{missing} cited alert or policy bodies are missing.")
         for action_id, status in self._statuses.items():
@@ -240,12 +245,13 @@ class SubjectCheck:
 
     def _hold_against_row(self, chain: str, body: Mapping[str, Any]) -> None:
         """The links of an action follow its request's, which alone has the action's id."""
-        if chain == "actions":
+        table = _NOTES if body.get("kind") == ALERT_NOTE else chain
+        if table == "actions":
             self._transitions[body["actionId"]] = body["transition"]
             if body["id"] != body["actionId"]:
                 return
-        key = (chain, body["id"])
-        if self._expected.get(key) != _digest_of_same(chain, body, of_row=False):
+        key = (table, body["id"])
+        if self._expected.get(key) != _digest_of_same(table, body, of_row=False):
             raise self._broken("is not what the row of the same id says")
         self._proved.add(key)
 

@@ -13,6 +13,7 @@ from typing import Final, NamedTuple
 import duckdb
 import msgspec
 
+from clearhold.features.core.canonical import ALERT_NOTE
 from clearhold.store.duck.database import TABLES
 from clearhold.store.duck.transfers import FIRST_OWNERS
 from clearhold.store.subjects.check import SubjectKind
@@ -80,12 +81,14 @@ _ACTIONS: Final = f"""
     CREATE TEMP TABLE subject_actions AS SELECT DISTINCT id FROM actions WHERE {WITHIN} AND (
         (target_type, target_id) IN (SELECT type, id FROM subject_things)
         OR alert_id IN (SELECT id FROM subject_alerts))"""
-_LINKS: Final = """
+_LINKS: Final = f"""
     CREATE TEMP TABLE subject_links AS SELECT rowid AS place, chain FROM record_chain
     WHERE tenant_id = ? AND (json_extract_string(body, '$.kind') = 'log_loss' OR (
         program_id = ? AND "offset" <= ? AND (
             (chain = 'dispositions' AND json_extract_string(body, '$.alertId') IN (SELECT id FROM subject_alerts))
-            OR (chain = 'actions' AND json_extract_string(body, '$.actionId') IN (SELECT id FROM subject_actions)))))"""
+            OR (chain = 'actions' AND json_extract_string(body, '$.actionId') IN (SELECT id FROM subject_actions))
+            OR (json_extract_string(body, '$.kind') = '{ALERT_NOTE}'
+                AND json_extract_string(body, '$.alertId') IN (SELECT id FROM subject_alerts)))))"""
 _CITATIONS: Final = """
     CREATE TEMP TABLE subject_citations AS
     WITH cited AS (SELECT body FROM record_chain WHERE rowid IN (SELECT place FROM subject_links))
@@ -219,6 +222,8 @@ COVERED: Final = (
         "alert_bodies", f"{_OF_ALERT} OR sha256 IN (SELECT digest FROM subject_citations WHERE of_what = 'alert')"
     ),
     CoveredTable("alert_transfers", _OF_ALERT),
+    CoveredTable("alert_notes", _OF_ALERT),
+    CoveredTable("alert_assignments", _OF_ALERT),
     CoveredTable("dispositions", _OF_ALERT),
     CoveredTable("decision_results", f"{_OF_ALERT} OR {_OF_TRANSFER} OR {_WITH_ACTION}"),
     CoveredTable("actions", "id IN (SELECT id FROM subject_actions)"),
@@ -253,6 +258,8 @@ ORDER: Final[Mapping[str, str]] = {
     "alerts": "alerts on it, its accounts and its transfers, and on counterparties where they name it, each version",
     "alert_bodies": "those alerts in their original form, which decisions cite by digest",
     "alert_transfers": "the transfers that those alerts are about or rest on, by their number in the program",
+    "alert_notes": "notes on those alerts",
+    "alert_assignments": "the persons that those alerts were assigned to",
     "dispositions": "decisions on those alerts",
     "decision_results": "the results of requests on those alerts, transfers and actions",
     "actions": "actions on it and on those alerts, each version",

@@ -10,6 +10,7 @@ from tests.support.running_app import RunningApp
 ALERTING: Final[dict[str, Any]] = {"beneficiary_address": {"country_code": "IR"}}
 """What opens an alert on the transfer, and has it wait for a person."""
 DETECTOR: Final = "high_risk_geography"
+NOTE: Final = "I called the customer, who says that it is rent."
 NARRATIVE: Final = "It was explained by the program's documents."
 
 
@@ -70,6 +71,14 @@ def decide(
 
 def appeal(api: RunningApp, headers: dict[str, str], alert_id: str, reason: str = "It was not.") -> httpx.Response:
     return api.client.post(f"/api/alerts/{alert_id}/appeal", json={"reason": reason}, headers=headers)
+
+
+def note(api: RunningApp, headers: dict[str, str], alert_id: str, text: str = NOTE) -> httpx.Response:
+    return api.client.post(f"/api/alerts/{alert_id}/notes", json={"note": text}, headers=headers)
+
+
+def assign(api: RunningApp, headers: dict[str, str], alert_id: str, assignee: str | None) -> httpx.Response:
+    return api.client.post(f"/api/alerts/{alert_id}/assign", json={"assignee": assignee}, headers=headers)
 
 
 def read(api: RunningApp, tenant: dict[str, Any], alert_id: str) -> dict[str, Any]:

@@ -10,11 +10,13 @@ from clearhold.features.catalogue.vector import FEATURE_VERSION
 from clearhold.features.core.entries.actions import ActionEntry, ActionType, ApprovalEntry, OutcomeEntry
 from clearhold.features.core.entries.commands import (
     AppealEntry,
+    AssignEntry,
     BackfillStep,
     DecisionEntry,
     DecisionsEntry,
     LabelEntry,
     LossEntry,
+    NoteEntry,
     OperatorKind,
     OwnerEntry,
     Progress,
@@ -96,7 +98,7 @@ def bodies_of_kinds(
             operator_kind=OperatorKind.PERSON,
             **who,
         ),
-        EntryKind.SPLIT: SplitEntry(id=_ID.format(13), stack_id=_ID.format(14), alert_ids=(open_alert,), **who),
+        **_on_alert(open_alert, who),
         EntryKind.APPEAL: AppealEntry(id=_ID.format(4), alert_id=closed_alert, reason="It was not.", **who),
         EntryKind.LABEL: LabelEntry(
             id=_ID.format(5),
@@ -120,6 +122,16 @@ def bodies_of_kinds(
         EntryKind.AGENT_IMPORT: AgentImportEntry(id=_ID.format(11), stage=ImportStage.BEGUN),
     }
     return {**_WITHOUT_PERSON} | {kind: msgspec.json.encode(body) for kind, body in structs.items()}
+
+
+def _on_alert(alert_id: str, who: dict[str, Any]) -> dict[EntryKind, msgspec.Struct]:
+    """Entries that decide nothing about an alert."""
+    note = "It was never looked at."
+    return {
+        EntryKind.SPLIT: SplitEntry(id=_ID.format(13), stack_id=_ID.format(14), alert_ids=(alert_id,), **who),
+        EntryKind.NOTE: NoteEntry(id=_ID.format(15), alert_id=alert_id, alert_sha256="ab" * 32, note=note, **who),
+        EntryKind.ASSIGN: AssignEntry(id=_ID.format(16), alert_ids=(alert_id,), assignee="mallory", **who),
+    }
 
 
 def _freeze(tenant_id: str, operator: str, at: int) -> ActionEntry:

@@ -59,6 +59,18 @@ def decision_on_several(_: World, ids: Ids) -> dict[str, Any]:
     return {"alertIds": [ids["alert"]], "decision": "hold", "narrative": "It is being looked into."}
 
 
+def note(_: World, __: Ids) -> dict[str, Any]:
+    return {"note": "The customer was called."}
+
+
+def assignment(_: World, __: Ids) -> dict[str, Any]:
+    return {"assignee": "ann"}
+
+
+def assignment_of_several(world: World, ids: Ids) -> dict[str, Any]:
+    return assignment(world, ids) | {"alertIds": [ids["alert"]]}
+
+
 def decision_on_stack(_: World, __: Ids) -> dict[str, Any]:
     return {"decision": "hold", "narrative": "It is being looked into."}
 

@@ -59,6 +59,8 @@ WAITED_FOR: Final = {
     EntryKind.DECISION,
     EntryKind.DECISIONS,
     EntryKind.SPLIT,
+    EntryKind.NOTE,
+    EntryKind.ASSIGN,
     EntryKind.APPEAL,
     EntryKind.LABEL,
     EntryKind.SNAPSHOT,

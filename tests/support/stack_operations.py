@@ -1,4 +1,4 @@
-"""The operations on stacks, and on several alerts, a part of ``tests/support/operations.py``."""
+"""The operations on stacks, on several alerts, and notes on alerts, a part of ``tests/support/operations.py``."""
 
 from typing import Final
 
@@ -7,6 +7,7 @@ import msgspec
 
 from tests.support import operation_bodies as bodies
 from tests.support.callers import Ids, World
+from tests.support.note_operations import NOTE_OPERATIONS
 from tests.support.operation import Access, Operation
 
 
@@ -58,4 +59,5 @@ STACK_OPERATIONS: Final = (
         fills=("stack",),
         body=bodies.decision_on_stack,
     ),
+    *NOTE_OPERATIONS,
 )

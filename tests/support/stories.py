@@ -10,10 +10,12 @@ from clearhold.features.core.entries.actions import ActionEntry, ApprovalEntry, 
 from clearhold.features.core.entries.commands import (
     ActorRange,
     AppealEntry,
+    AssignEntry,
     BackfillStep,
     DecisionEntry,
     DecisionsEntry,
     LabelEntry,
+    NoteEntry,
     Progress,
     SplitEntry,
     Subjects,
@@ -40,6 +42,8 @@ _KIND_OF: Final = {
     DecisionEntry: EntryKind.DECISION,
     DecisionsEntry: EntryKind.DECISIONS,
     SplitEntry: EntryKind.SPLIT,
+    NoteEntry: EntryKind.NOTE,
+    AssignEntry: EntryKind.ASSIGN,
     AppealEntry: EntryKind.APPEAL,
     LabelEntry: EntryKind.LABEL,
     ActionEntry: EntryKind.ACTION,
@@ -47,7 +51,16 @@ _KIND_OF: Final = {
     OutcomeEntry: EntryKind.OUTCOME,
 }
 Command = (
-    DecisionEntry | DecisionsEntry | SplitEntry | AppealEntry | LabelEntry | ActionEntry | ApprovalEntry | OutcomeEntry
+    DecisionEntry
+    | DecisionsEntry
+    | SplitEntry
+    | NoteEntry
+    | AssignEntry
+    | AppealEntry
+    | LabelEntry
+    | ActionEntry
+    | ApprovalEntry
+    | OutcomeEntry
 )
 
 

@@ -7,7 +7,7 @@ from typing import Any, Final
 import httpx
 from msgspec import json
 
-from tests.support.alerting import ALERTING, an_alert, appeal, decide, deliver, outgoing, party
+from tests.support.alerting import ALERTING, an_alert, appeal, assign, decide, deliver, note, outgoing, party
 from tests.support.running_app import RunningApp, content_of_201
 
 ADA: Final = "enti_ada"
@@ -39,6 +39,8 @@ def live(api: RunningApp, tenant: dict[str, Any], program: dict[str, Any]) -> No
         decide(api, api.operator(tenant), closed["id"]).raise_for_status()
         appeal(api, api.operator(tenant), closed["id"]).raise_for_status()
         freeze(api, tenant, program, account, waiting["id"])
+        note(api, api.operator(tenant), closed["id"]).raise_for_status()
+        assign(api, api.operator(tenant), waiting["id"], "bob").raise_for_status()
         label = {"transferId": f"{transfer}_2", "label": "bad", "reason": "It was disputed."}
         api.client.post("/api/labels", json=label, headers=api.operator(tenant)).raise_for_status()
         ask_and_send(api, tenant, program, person)

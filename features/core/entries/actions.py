@@ -152,7 +152,12 @@ def same_person(one: str, other: str) -> bool:
     >>> same_person("J. Lee", " j.  LEE ")
     True
     """
-    return " ".join(one.split()).casefold() == " ".join(other.split()).casefold()
+    return person_key(one) == person_key(other)
+
+
+def person_key(name: str) -> str:
+    """The form in which all names of one person are equal."""
+    return " ".join(name.split()).casefold()
 
 
 class CapKind(StrEnum):

@@ -1,5 +1,5 @@
-"""Commands as log entries, and their results: decisions, appeals, labels and owners; losses of the log as a fact for
-the record; and a backfill, which computes a program's scores again beside the stream, in steps.
+"""Commands as log entries, and their results: decisions, notes, appeals, labels and owners; losses of the log as a fact
+for the record; and a backfill, which computes a program's scores again beside the stream, in steps.
 
 The flow alone decides, from the alert's state when the entry is applied. The appender of an entry waits until its
 offset is committed and reads the ``decision_results`` row of its ``id``. A repeated ``id`` changes nothing: the first
@@ -76,6 +76,34 @@ class SplitEntry(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     identity: OperatorIdentity | None = None
 
 
+class NoteEntry(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """A note on an alert, whatever its status; ``id`` becomes the note's.
+
+    ``alert_sha256`` is the digest of the alert as it opened, which the state forgets once the alert is closed.
+    """
+
+    id: str
+    alert_id: str
+    alert_sha256: str
+    note: str
+    operator: str
+    at: int
+    principal_id: str = ""
+    identity: OperatorIdentity | None = None
+
+
+class AssignEntry(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """Assigns alerts to a person; ``assignee`` None ends their assignment."""
+
+    id: str
+    alert_ids: tuple[str, ...]
+    assignee: str | None
+    operator: str
+    at: int
+    principal_id: str = ""
+    identity: OperatorIdentity | None = None
+
+
 class DecisionWarning(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """An executed action on the same transfer, card or account, which a decision contradicts."""
 
@@ -122,6 +150,8 @@ class ResultKind(StrEnum):
     DECISION = "decision"
     DECISIONS = "decisions"
     SPLIT = "split"
+    NOTE = "note"
+    ASSIGN = "assign"
     APPEAL = "appeal"
     LABEL = "label"
     OWNER = "owner"

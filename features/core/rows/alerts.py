@@ -96,6 +96,30 @@ class DispositionRow(ObjectRow, frozen=True):
     identity: str | None = None  # of an OperatorIdentity
 
 
+class AlertNoteRow(ObjectRow, frozen=True):
+    """A note on an alert. Its hashes are in the record's chain."""
+
+    alert_id: str
+    note: str
+    written_by: str
+    identity: str | None  # of an OperatorIdentity
+    created_at: int
+
+
+class AlertAssignmentRow(ObjectRow, frozen=True):
+    """The assignment of an alert; the one with the highest offset counts. ``assignee`` None: it is unassigned.
+
+    ``assignee_key`` is the form in which names of one person are equal, empty without one.
+    """
+
+    alert_id: str
+    assignee: str | None
+    assignee_key: str
+    assigned_by: str
+    identity: str | None  # of an OperatorIdentity
+    created_at: int
+
+
 class EntryResultRow(ObjectRow, frozen=True):
     """The result of a log entry of kind decision, appeal or label; ``id`` is the entry's, and the newest row counts.
 
