@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from msgspec.structs import asdict, replace
 
 from clearhold.features.core.principal import Principal
-from clearhold.features.core.rows.alerts import RANK_INSTANT_BITS, AlertRow
+from clearhold.features.core.rows.alerts import RANK_INSTANT_BITS, AlertAssignmentRow, AlertRow
 from clearhold.features.core.rows.events import TransferRow
 from clearhold.features.core.vocabulary import WAITING
 from clearhold.store.duck import held_money
@@ -28,7 +28,16 @@ LAST: Final = 2**62
 OPERATOR = an_operator(TENANT)
 WAITS: Final = tuple(str(status) for status in WAITING)
 STATUSES: Final = (*WAITS, "closed")
-SETS: Final = ("bands", "severities", "detectors", "statuses")
+SETS: Final = ("bands", "severities", "detectors", "statuses", "assignees")
+
+
+NAMES: Final = (None, "Ann", "Bob", "ANN")
+
+
+def an_assignment(alert_id: str, assignee: str | None, program_id: str, offset: int) -> AlertAssignmentRow:
+    key = "" if assignee is None else assignee.casefold()
+    who = {"assignee": assignee, "assignee_key": key, "assigned_by": "carol", "identity": None}
+    return AlertAssignmentRow(TENANT, program_id, f"asg_{offset}", 3, offset, alert_id, **who, created_at=AT)
 
 
 def commit(database: duckdb.DuckDBPyConnection, rows: Sequence[msgspec.Struct]) -> None:
@@ -55,10 +64,16 @@ def every(stacks: Stacks, wanted: StackFilter, limit: int, principal: Principal 
 
 @st.composite
 def histories(draw: st.DrawFn) -> list[msgspec.Struct]:
-    """Versions of alerts, whose stack is of one program and may change, and of the transfers that opened them."""
-    rows = list[msgspec.Struct]()
+    """Versions of alerts, whose stack is of one program and may change, and of the transfers that opened them; and
+    assignments of alerts that were opened.
+    """
+    rows, known = list[msgspec.Struct](), list[tuple[int, str]]()
     for offset in range(draw(st.integers(1, 30))):
         program = draw(st.integers(0, 2))
+        if known and draw(st.integers(0, 2)) == 0:
+            program, alert_id = draw(st.sampled_from(known))
+            rows.append(an_assignment(alert_id, draw(st.sampled_from(NAMES)), f"prg_{program}", offset))
+            continue
         transfer_id = f"trf_{draw(st.integers(0, 3))}"
         if draw(st.integers(0, 3)) == 0:
             currency, cents = draw(st.sampled_from(["USD", "USD", "EUR"])), draw(st.integers(0, 3))
@@ -69,10 +84,12 @@ def histories(draw: st.DrawFn) -> list[msgspec.Struct]:
             )
             continue
         when = AT + SECOND * draw(st.integers(0, 3))
-        stack = draw(st.none() | st.integers(0, 2))
+        stack, alert_id = draw(st.none() | st.integers(0, 2)), f"alr_{program}_{draw(st.integers(0, 4))}"
+        is_new = (program, alert_id) not in known
+        known += [(program, alert_id)] if is_new else []
         rows.append(
             an_alert(
-                id=f"alr_{program}_{draw(st.integers(0, 4))}",
+                id=alert_id,
                 program_id=f"prg_{program}",
                 offset=offset,
                 status=draw(st.sampled_from(STATUSES)),
@@ -81,6 +98,7 @@ def histories(draw: st.DrawFn) -> list[msgspec.Struct]:
                 hard_signal=draw(st.booleans()),
                 transfer_id=draw(st.sampled_from([None, transfer_id])),
                 opened_at=when,
+                updated_at=when if is_new else when + 1,
                 score_at_alert=draw(st.sampled_from([None, 0, 40])),
                 band_at_alert=draw(st.sampled_from([None, "hold"])),
                 due_at=draw(st.sampled_from([None, AT, AT + 2 * SECOND])),
@@ -104,7 +122,13 @@ def filters(draw: st.DrawFn) -> StackFilter:
         overdue=draw(st.sampled_from([None, True, False])),
         opened_from=draw(st.sampled_from([None, AT + SECOND])),
         now=AT + SECOND,
+        assignees=draw(st.sampled_from([None, None, ("ann",), ("BOB", "carol"), ("none",), ("None", "ann")])),
     )
+
+
+def assignees_plainly(rows: Sequence[msgspec.Struct]) -> dict[str, str]:
+    newest = {row.alert_id: row.assignee for row in rows if isinstance(row, AlertAssignmentRow)}
+    return {alert_id: assignee for alert_id, assignee in newest.items() if assignee is not None}
 
 
 def held_plainly(rows: Sequence[msgspec.Struct], alerts: Sequence[AlertRow]) -> int | None:
@@ -145,6 +169,9 @@ def listed_plainly(rows: Sequence[msgspec.Struct], wanted: StackFilter, principa
         if row.stack_id is not None and is_counted and is_reached:
             counted.setdefault(row.stack_id, []).append(row)
 
+    assigned = assignees_plainly(rows)
+    names = None if wanted.assignees is None else {name.casefold() for name in wanted.assignees}
+
     def matches(row: AlertRow) -> bool:
         overdue = row.status in WAITS and row.due_at is not None and row.due_at < wanted.now
         return (
@@ -153,6 +180,7 @@ def listed_plainly(rows: Sequence[msgspec.Struct], wanted: StackFilter, principa
             and (wanted.severities is None or row.severity in wanted.severities)
             and (wanted.overdue is None or overdue is wanted.overdue)
             and (wanted.opened_from is None or row.opened_at >= wanted.opened_from)
+            and (names is None or assigned.get(row.id, "none").casefold() in names)
         )
 
     found = [
@@ -185,6 +213,7 @@ def figures_plainly(rows: Sequence[msgspec.Struct], stack_id: str, alerts: Seque
         "detectors": sorted(alert.detector for alert in alerts),
         "statuses": sorted(alert.status for alert in alerts),
         "alert_ids": tuple(alert.id for alert in by_time),
+        "assignees": sorted(assignees_plainly(rows).get(alert.id, "") for alert in alerts),
         "worst": (worst.id, worst.offset, worst.summary),
     }
 
@@ -203,6 +232,7 @@ def test_given_any_history_when_paged_then_the_stacks_are_those_of_a_plain_readi
 ) -> None:
     database.execute("DELETE FROM alerts")
     database.execute("DELETE FROM transfers")
+    database.execute("DELETE FROM alert_assignments")
     rows, wanted, limit = data.draw(histories()), data.draw(filters()), data.draw(st.integers(1, 4))
     principal = data.draw(st.sampled_from([OPERATOR, a_key(TENANT, "prg_1"), an_operator("tnt_2")]))
     stacks, done = stacks_of(database), 0
@@ -227,6 +257,7 @@ def test_given_a_list_then_a_stack_that_is_read_alone_has_the_same_figures(
 ) -> None:
     database.execute("DELETE FROM alerts")
     database.execute("DELETE FROM transfers")
+    database.execute("DELETE FROM alert_assignments")
     commit(database, data.draw(histories()))
     stacks = stacks_of(database)
 
