@@ -1,4 +1,4 @@
-"""Notes on alerts over HTTP: on the record, once for each request, and read back as they were written."""
+"""Notes on alerts over HTTP: on the record, once for each request, and read back unchanged."""
 
 from hashlib import sha256
 from typing import Any, Final
