@@ -34,6 +34,7 @@ from clearhold.store.control.webhook_registry import WebhookRegistry
 from clearhold.store.control.webhooks import Endpoint
 from clearhold.store.duck.alerts import EntryResults
 from clearhold.store.duck.inputs import Preflights
+from clearhold.store.duck.party_index import PartyIndex
 from clearhold.store.duck.waiting_alerts import WaitingAlertIndex
 from clearhold.store.duck.webhooks import StoredDelivery
 from clearhold.store.ids import IdFactory
@@ -79,6 +80,7 @@ class Stores(msgspec.Struct, frozen=True, kw_only=True):
     control_copy: ControlCopy
     database: duckdb.DuckDBPyConnection
     waiting_alerts: WaitingAlertIndex
+    parties: PartyIndex
     record: RecordStores
 
     @property

@@ -59,6 +59,7 @@ from clearhold.api.rescoring.routes import AREA as RESCORING
 from clearhold.api.rules.routes import AREA as RULES
 from clearhold.api.sandbox.routes import AREA as SANDBOX
 from clearhold.api.scorecards.routes import AREA as SCORECARDS
+from clearhold.api.search.routes import AREA as SEARCH
 from clearhold.api.signing_keys.routes import AREA as SIGNING_KEYS
 from clearhold.api.stacks.routes import AREA as STACKS
 from clearhold.api.subjects.routes import AREA as SUBJECTS
@@ -106,6 +107,7 @@ AREAS: Final[tuple[Area, ...]] = (
     RULES,
     SANDBOX,
     SCORECARDS,
+    SEARCH,
     SIGNING_KEYS,
     STACKS,
     SUBJECTS,

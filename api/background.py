@@ -105,8 +105,9 @@ def supervised_work(stores: Stores, flows: BackgroundFlows) -> Supervision:
 
         return run_when_caught_up
 
-    async def read_waiting_alerts() -> None:
+    async def read_into_memory() -> None:
         await to_thread.run_sync(stores.waiting_alerts.warm)
+        await to_thread.run_sync(stores.parties.warm)
 
     def tick() -> Awaitable[None]:
         return tick_every_minute(stores.appender, shards=stores.progress.shards, clock=stores.clock)
@@ -121,7 +122,7 @@ def supervised_work(stores: Stores, flows: BackgroundFlows) -> Supervision:
         WorkName.TICKS: Work(tick),
         WorkName.REDIS_MEMORY: Work(lambda: stores.memory.read_regularly(stores.hot)),
         WorkName.KEY_USAGE: Work(lambda: stores.key_usage.flush_regularly(stores.hot)),
-        WorkName.WAITING_ALERTS: Work(caught_up(read_waiting_alerts), may_finish=True),
+        WorkName.WAITING_ALERTS: Work(caught_up(read_into_memory), may_finish=True),
         WorkName.LIVE_FEED: Work(flows.feed.run),
         WorkName.FLOW_WATCH: Work(lambda: _stop_when_ended(engine), may_finish=True),
     }

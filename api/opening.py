@@ -18,6 +18,7 @@ from clearhold.store.control.credentials import KeyUsage
 from clearhold.store.control.registry import Registry
 from clearhold.store.data_dir import DataDir
 from clearhold.store.duck.database import open_database
+from clearhold.store.duck.party_index import PartyIndex
 from clearhold.store.duck.waiting_alerts import WaitingAlertIndex
 from clearhold.store.errors import StartupError
 from clearhold.store.ids import new_id
@@ -128,6 +129,7 @@ def open_stores(
         control_copy=control_copy,
         database=database,
         waiting_alerts=WaitingAlertIndex(database),
+        parties=PartyIndex(database),
         record=wired_record(
             database,
             data_dir.record_dir,

@@ -24,17 +24,15 @@ from clearhold.api.program_service import several_programs
 from clearhold.api.programs.routes import PROGRAM_ID, TENANT_ID
 from clearhold.features.core.errors import ErrorCode, NotFoundError
 from clearhold.features.core.instants import format_instant
-from clearhold.features.core.plain_text import last_four
 from clearhold.features.core.principal import KeyScope, Principal, Simulated
 from clearhold.features.core.vocabulary import ActorType, Band, about
 from clearhold.features.shard.questions import ReadScores
-from clearhold.store.duck.accounts import AccountFilter, Accounts, AccountUse, StoredAccount
+from clearhold.store.duck.accounts import AccountFilter, Accounts, AccountUse, StoredAccount, last_four_of
 from clearhold.store.duck.alert_lists import AlertLists
 from clearhold.store.duck.alerts import AlertFilter
 
 _TAG: Final = "accounts"
 MOST_ALERTS: Final = 100
-_NUMBERS: Final = ("account_number", "default_account_number", "account_number_last_4", "last_4")
 
 
 class AccountsQuery(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
@@ -71,13 +69,6 @@ class Account(AccountSummary, frozen=True, kw_only=True, rename="camel"):
 
 class AccountPage(ListPage[AccountSummary], frozen=True, kw_only=True, rename="camel"):
     pass
-
-
-def last_four_of(raw: str | None) -> str | None:
-    """The last four of the number in the bank's object, whose number is masked to them."""
-    stored = {} if raw is None else msgspec.json.decode(raw)
-    texts = (stored.get(name) for name in _NUMBERS)
-    return next((last_four(text) for text in texts if isinstance(text, str) and last_four(text)), None)
 
 
 class AccountFinder:

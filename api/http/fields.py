@@ -17,6 +17,7 @@ TEXT_LIMIT: Final = 8_000
 LIST_LIMIT: Final = 1_000
 ID_LIMIT: Final = 255
 FILTER_LIMIT: Final = 100
+SEARCH_LIMIT: Final = 200
 MUST_BE_UUID: Final = "must be a UUID"
 
 UUID_TEXT: Final = r"^[0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}$(?!\n)"
@@ -47,6 +48,7 @@ DAY_BOUND: Final = r"^\d{4}-\d{2}-\d{2}([Tt]\d{2}:\d{2}:\d{2}(\.\d{1,9})?([Zz]|[
 
 WEEK: Final = r"^[0-9]{4}-W(0[1-9]|[1-4][0-9]|5[0-3])$(?!\n)"
 URL: Final = r"^[Hh][Tt][Tt][Pp][Ss]?://[^\x00]+$(?!\n)"
+SEARCH_LINE: Final = r"^ *[^\x00-\x20\x7f-\x9f][^\x00-\x1f\x7f-\x9f]*[^\x00-\x20\x7f-\x9f] *$(?!\n)"
 CURSOR: Final = r"^[A-Za-z0-9_-]+$(?!\n)"
 PERSON: Final = (
     r"^(?! *([Kk][Ee][Yy]|[Pp][Oo][Ll][Ii][Cc][Yy]|[Oo][Pp][Ee][Rr][Aa][Tt][Oo][Rr]):)[ -~]*[!-~][ -~]*$(?!\n)"
@@ -81,6 +83,7 @@ RULE_OF_PATTERN: Final[Mapping[str, str]] = {
     MOMENT: _MOMENT_RULE,
     DAY_BOUND: _MOMENT_RULE,
     URL: "must begin with https://",
+    SEARCH_LINE: "must have at least two characters between blanks, and no control characters",
     WEEK: "must be an ISO week that exists, as in 2026-W37",
     CURSOR: "must be a nextCursor of this service",
     POLICY_VERSION: "must be a kind of policy and a number, as in clock-v2",
@@ -124,6 +127,7 @@ AccountLast4 = Annotated[str, Meta(pattern=ACCOUNT)]
 RoutingNumber = Annotated[str, Meta(pattern=ROUTING)]
 Moment = Annotated[str, Meta(pattern=MOMENT)]
 DayBound = Annotated[str, Meta(pattern=DAY_BOUND)]
+SearchLine = Annotated[str, Meta(min_length=2, max_length=SEARCH_LIMIT, pattern=SEARCH_LINE)]
 CursorText = Annotated[str, Meta(min_length=1, max_length=1_024, pattern=CURSOR)]
 PageLimit = Annotated[int, Meta(ge=1, le=100)]
 

@@ -60,6 +60,7 @@ TAGS: Final[Mapping[str, str]] = {
     "live": "Each commit, as it happens.",
     "entities": "The persons and businesses of a program.",
     "accounts": "The bank accounts of programs.",
+    "search": "One line of text that finds things.",
     "timeline": "What happened to one thing, in time.",
     "counterparties": "The other sides of a program's transfers.",
     "graph": "Money between parties, around one of them.",

@@ -208,6 +208,7 @@ PARAMETERS: Final[Mapping[str, str]] = {
     "overturned": "true: only decisions that differ from the draft; false: only the others.",
     "prefix[]": "Only of these kinds.",
     "eventId": "The event's id, as the bank sent it.",
+    "q": "The text to find: an id or its beginning, words of a name, last four, or an amount as in 12,345.67.",
     "rail[]": "Only on these rails.",
     "amountFrom": "Of at least so much, in cents of the transfer's own currency.",
     "amountTo": "Of at most so much, in cents of the transfer's own currency.",

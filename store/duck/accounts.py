@@ -10,6 +10,7 @@ from typing import Final, NamedTuple
 
 import msgspec
 
+from clearhold.features.core.plain_text import last_four
 from clearhold.features.core.principal import Principal
 from clearhold.store.duck.committed_rows import CommittedRows, RowFilter
 from clearhold.store.tables import Predicate
@@ -35,6 +36,7 @@ class StoredAccount(msgspec.Struct, frozen=True):
     updated_at: int
 
 
+_NUMBERS: Final = ("account_number", "default_account_number", "account_number_last_4", "last_4")
 _ACCOUNTS: Final = """
     SELECT tenant_id, program_id, id, arg_max(entity_id, "offset") AS owner_id, arg_max(owner_told_by, "offset"),
         arg_max(type, "offset"), arg_max(status, "offset"), arg_max(raw, "offset") FILTER (raw <> '{{}}'),
@@ -59,6 +61,13 @@ class AccountUse(NamedTuple):
 
     transfers: int
     newest_at: int | None
+
+
+def last_four_of(raw: str | None) -> str | None:
+    """The last four of the number in the bank's object, whose number is masked to them."""
+    stored = {} if raw is None else msgspec.json.decode(raw)
+    texts = (stored.get(name) for name in _NUMBERS)
+    return next((last_four(text) for text in texts if isinstance(text, str) and last_four(text)), None)
 
 
 class Accounts(CommittedRows):

@@ -20,7 +20,11 @@ def _timeline(kind: str, name: str) -> tuple[Operation, Operation]:
     return anywhere, msgspec.structs.replace(anywhere, query=(("programId", "program"),), names="a program")
 
 
+_SEARCH: Final = Operation(method="GET", path="/api/search", access=Access.BEARER, scope="alerts:read", asks="q=acht")
+
 LOOKUP_OPERATIONS: Final = (
+    _SEARCH,
+    msgspec.structs.replace(_SEARCH, query=(("programId", "program"),), names="a program"),
     *_timeline("transfer", "transfer"),
     *_timeline("alert", "alert"),
     *_timeline("entity", "entity"),

@@ -33,6 +33,7 @@ from clearhold.store.control.registry import Registry
 from clearhold.store.control.webhook_registry import WebhookRegistry
 from clearhold.store.duck.database import BatchWriter, open_database
 from clearhold.store.duck.inputs import idempotent_ids
+from clearhold.store.duck.party_index import PartyIndex
 from clearhold.store.duck.waiting_alerts import WaitingAlertIndex
 from clearhold.store.keys import KeyPurpose, SecretBox, SigningKeys
 from clearhold.store.lake.log_segments import ControlCopy, LogSegments
@@ -169,6 +170,7 @@ class RunningApp:
             control_copy=self.control_copy,
             database=self.database,
             waiting_alerts=WaitingAlertIndex(self.database),
+            parties=PartyIndex(self.database),
             record=self._record(folder),
         )
         chains = ChainWriter(self.database, folder / "record")
@@ -186,8 +188,10 @@ class RunningApp:
         """New services over the same stores, as the next process would have them."""
         self.on_loop(self._appending.aclose)  # A connection belongs to one event loop.
         process, record = f"after {self.stores.process}", self._record(self._folder)
-        waiting = WaitingAlertIndex(self.database)
-        self.stores = msgspec.structs.replace(self.stores, process=process, record=record, waiting_alerts=waiting)
+        waiting, parties = WaitingAlertIndex(self.database), PartyIndex(self.database)
+        self.stores = msgspec.structs.replace(
+            self.stores, process=process, record=record, waiting_alerts=waiting, parties=parties
+        )
         self._start()
 
     def _start(self) -> None:

@@ -28,6 +28,7 @@ EXEMPT: Final = {
     "Policy": "a setting of the bank, for all of its programs or one",
     "Rule": "a setting of the bank, for all of its programs or one",
     "ScorecardVersion": "a setting of the bank, for all of its programs or one",
+    "SearchResult": "groups of things, each of which says it",
     "WebhookEndpoint": "a setting of the bank, for all of its programs or one",
 }
 
