@@ -41,7 +41,7 @@ class SearchHit(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     id: str
     program_id: str
     matched_by: Annotated[MatchedBy, about("Why it is a hit.")]
-    name: Annotated[str | None, about("Name of a party or program, or summary of an alert; null where there is none.")]
+    name: Annotated[str | None, about("Name of a party or program, or summary of an alert; null without one.")]
     status: Annotated[str | None, about("Status of a transfer or alert, decision of a pre-flight; null for others.")]
     at: Annotated[str | None, about("Creation of a transfer or pre-flight, opening of an alert; null for others.")]
     amount_cents: Annotated[str | None, about("Amount of a transfer in a string of digits; null for others.")]
@@ -113,7 +113,7 @@ class SearchService:
             else None,
         )
 
-    def _group_of(self, found: FoundRows) -> SearchGroup:
+    def _group_of(self, rows: FoundRows) -> SearchGroup:
         hits = [
             _hit(
                 row.id,
@@ -125,16 +125,16 @@ class SearchService:
                 amount_cents=None if row.amount_cents is None else str(row.amount_cents),
                 currency=row.currency,
             )
-            for row in found.rows
+            for row in rows.rows
         ]
-        return self._group(hits, has_more=found.has_more)
+        return self._group(hits, has_more=rows.has_more)
 
-    def _of_parties(self, found: FoundParties) -> SearchGroup:
+    def _of_parties(self, parties: FoundParties) -> SearchGroup:
         hits = [
             _hit(each.id, each.program_id, each.matched_by, name=each.name, account_last4=each.last4)
-            for each in found.parties
+            for each in parties.parties
         ]
-        return self._group(hits, has_more=found.has_more)
+        return self._group(hits, has_more=parties.has_more)
 
     def _of_programs(self, search: _Search) -> SearchGroup:
         """By rank, then by name and id; the slug of a program counts as an id of it."""

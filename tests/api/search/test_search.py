@@ -73,7 +73,8 @@ def test_given_each_kind_of_line_when_searched_then_what_it_names_is_found(
     assert found("bacc_1") == {"accounts": [("bacc_1", "id")]}
     assert found(alert["id"].upper()) == {"alerts": [(alert["id"], "id")]}
     assert found(preflight_id) == {"preflights": [(preflight_id, "id")]}
-    assert found(program["id"][:13]) == {"programs": [(program["id"], "idPrefix")]}
+    assert found(program["id"])["programs"] == [(program["id"], "id")]
+    assert (program["id"], "idPrefix") in found(program["id"][:-1])["programs"]
     assert found("payroll") == {"programs": [(program["id"], "id")]}
 
 
