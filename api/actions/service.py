@@ -136,9 +136,18 @@ class ActionService:
                 raise change_pending()
 
     async def approve(
-        self, principal: Principal, action_id: str, request: ApprovalRequest, effect_id: str | None
+        self,
+        principal: Principal,
+        action_id: str,
+        request: ApprovalRequest,
+        effect_id: str | None,
+        *,
+        note: str | None = None,
     ) -> Action:
-        """The action: executed, refused to its requester, or unchanged if it was not waiting."""
+        """The action: executed, refused to its requester, or unchanged if it was not waiting.
+
+        ``note`` goes on the record of the approval.
+        """
         row = (await self._find(principal, action_id)).row
         if is_key_operator(principal.operator):
             raise approver_needed()
@@ -156,6 +165,7 @@ class ActionService:
             operator=principal.operator,
             principal_id=principal.id,
             identity=principal.identity,
+            note=note,
         )
         result = await self._commands.submit(
             principal, EntryKind.APPROVAL, row.program_id, approval, effect_id=effect_id

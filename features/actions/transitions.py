@@ -105,6 +105,7 @@ def approve(program: ProgramState, entry: ApprovalEntry, position: EntryPosition
         identity=entry.identity,
         at=at,
         error=OWN_APPROVAL if is_own else None,
+        note=entry.note,
     )
     emit(link_of_transition(program, action, step, position))
     if action.status is ActionStatus.APPROVED and action.type in CHANGES:

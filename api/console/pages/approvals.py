@@ -9,6 +9,7 @@ import msgspec
 
 from clearhold.api.actions.schemas import Action, ActionsQuery, ApprovalRequest, EndingRequest
 from clearhold.api.console.components.words import count, moment, money, outsider
+from clearhold.api.console.four_eyes import approval_note
 from clearhold.api.console.visit import Answer, HtmlAnswer, RedirectAnswer, Visit
 from clearhold.api.http.error_table import ERRORS
 from clearhold.api.http.request_schema import RequestSchema
@@ -106,7 +107,10 @@ async def _carried_out(visit: Visit, action_id: str) -> Action:
     if wanted not in set(ApprovalButton):
         raise invalid("answer", f"must be one of {', '.join(ApprovalButton)}", FieldCode.NOT_ONE_OF)
     if wanted == ApprovalButton.APPROVE:
-        return await services.actions.approve(visit.principal, action_id, ApprovalRequest(), visit.effect_id())
+        note = await approval_note(visit, await services.actions.read(visit.principal, action_id))
+        return await services.actions.approve(
+            visit.principal, action_id, ApprovalRequest(), visit.effect_id(), note=note
+        )
     ending, _ = _ENDING.decode(msgspec.json.encode({"note": visit.form.get("note", "")}))
     end = services.actions.decline if wanted == ApprovalButton.DECLINE else services.actions.withdraw
     return await end(visit.principal, action_id, ending, visit.effect_id())

@@ -118,7 +118,7 @@ class ApprovalEntry(msgspec.Struct, frozen=True, kw_only=True, rename="camel", o
     """The answer to a waiting action: the approval by a second person, unless ``answer`` says another.
 
     ``approver`` is the person on the record, and ``operator`` sent it. ``note`` says why an action is declined or
-    withdrawn.
+    withdrawn; of an approval, what the console knows of its two names.
     """
 
     id: str
