@@ -46,7 +46,8 @@ from clearhold.flows.backtests import BacktestRunner
 from clearhold.flows.bank_work import BankWork, Webhooks
 from clearhold.flows.engine import Engine
 from clearhold.flows.lake.copying import LakeCollector, LakeCopying, opened_lake
-from clearhold.flows.live.feed import FeedCollector
+from clearhold.flows.live.committed import given_to
+from clearhold.flows.live.feed import CommitFeed, FeedCollector
 from clearhold.flows.live.publishing import LIVE, LiveCollector, LivePublishing, opened_live
 from clearhold.flows.running.supervision import Supervision
 from clearhold.flows.scorer.scorers import ScorerCollector
@@ -86,8 +87,8 @@ def serve(settings: Settings, *, on_ready: Callable[[str], None]) -> None:
         stores = open_stores(data_dir, begun.target, database, base_url, scoring, opened)
         bank_work, webhooks = _bank_work(stores, settings), _webhooks(stores, allow_local=settings.allow_local)
         feed, importer = live_feed(stores), agent_importer(stores, settings.scan_index_url)
-        follow = (bank_work.offer, webhooks.dispatcher.rows.on_commit, feed.on_commit)
-        started = _started_flow(scoring, stores, data_dir, begun.target, opened, follow, webhooks, settings)
+        follow = (bank_work.offer, webhooks.dispatcher.rows.on_commit)
+        started = _started_flow(scoring, stores, data_dir, begun.target, opened, follow, feed, webhooks, settings)
         backfills = _backfills(stores, data_dir, begun.target, opened)
         flows = BackgroundFlows(started.engine, backfills, bank_work, webhooks, importer, feed)
         supervision = supervised_work(stores, flows)
@@ -166,21 +167,24 @@ def _started_flow(
     target: str | Path,
     opened: ExitStack,
     follow: Sequence[Callable[[RowTables], None]],
+    feed: CommitFeed,
     webhooks: Webhooks,
     settings: Settings,
 ) -> _StartedFlow:
     """The lake reads the tables before the flow starts; lake and live streams end after it. Each of ``follow`` gets the
-    rows of every commit, and so do the streams.
+    rows of every commit; the feed and the streams get its events.
     """
     tenancy = stores.registry.tenancy
     lake = opened_lake(
         data_dir.lake_dir, stores.database, tenancy, opened, clock=stores.clock, every_s=settings.lake_seconds
     )
+    is_simulated = tenancy.programs.is_simulated
     bounds = LiveBounds(settings.live_entries, settings.live_hours * HOUR_US) if settings.live else None
-    live = opened_live(bounds, target, stores.database, stores.progress, tenancy, opened, clock=stores.clock)
+    live = opened_live(bounds, target, stores.database, stores.progress, is_simulated, opened, clock=stores.clock)
+    to_live_readers = given_to((feed.on_commit, live.on_commit), is_simulated)
 
     def on_commit(rows: RowTables) -> None:
-        for each in (*follow, live.on_commit):
+        for each in (*follow, to_live_readers):
             each(rows)
 
     engine = Engine(

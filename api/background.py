@@ -11,7 +11,6 @@ from anyio import to_thread
 
 from clearhold.api.area import Stores
 from clearhold.features.core.log_entry import shard_of
-from clearhold.features.core.vocabulary import ProgramSource
 from clearhold.flows.agents.service import AgentImporter
 from clearhold.flows.backfill.service import BackfillService
 from clearhold.flows.bank_work import BankWork, Webhooks
@@ -19,7 +18,7 @@ from clearhold.flows.engine import Engine, restore_lost_policies, tick_every_min
 from clearhold.flows.live.feed import CommitFeed
 from clearhold.flows.live.missed import MissedEvents
 from clearhold.flows.running.supervision import Supervision, Work
-from clearhold.store.duck.feed_rows import FeedRows
+from clearhold.store.duck.live_rows import CommittedLiveRows
 
 WATCH_S: Final = 0.5
 
@@ -45,12 +44,9 @@ def live_feed(stores: Stores) -> CommitFeed:
     def shards_of(tenant_id: str) -> set[int]:
         return {shard_of(each, shards) for each in (tenant_id, *programs.ids_of_tenant(tenant_id))}
 
-    def is_simulated(program_id: str) -> bool:
-        return programs.source_of(program_id) is ProgramSource.SIMULATED
-
-    rows = FeedRows(stores.database)
-    missed = MissedEvents(rows, stores.progress, shards_of=shards_of, is_simulated=is_simulated)
-    return CommitFeed(missed, shards=shards, is_simulated=is_simulated)
+    rows = CommittedLiveRows(stores.database)
+    missed = MissedEvents(rows, stores.progress, shards_of=shards_of, is_simulated=programs.is_simulated)
+    return CommitFeed(missed, shards=shards)
 
 
 class WorkName(StrEnum):

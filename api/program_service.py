@@ -68,7 +68,7 @@ class ProgramService:
 
     def marked(self, item: Item, program_id: str) -> Item:
         """The item, with ``simulated`` true when its program is simulated; for any thread."""
-        is_simulated = self._tenancy.programs.source_of(program_id) is ProgramSource.SIMULATED
+        is_simulated = self._tenancy.programs.is_simulated(program_id)
         return replace(item, simulated=True) if is_simulated else item
 
     def find_by_slug(self, principal: Principal, slug: str) -> Program | None:

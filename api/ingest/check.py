@@ -31,7 +31,7 @@ from clearhold.features.bank.faults import SHOWN_NAMES, unread_names
 from clearhold.features.core.errors import ErrorCode, NotFoundError
 from clearhold.features.core.log_entry import EventResult
 from clearhold.features.core.principal import Simulated
-from clearhold.features.core.vocabulary import ProgramSource, about
+from clearhold.features.core.vocabulary import about
 from clearhold.features.shard.pipeline import Trial
 from clearhold.features.webhooks.delivery import SECRET_PREFIX
 from clearhold.store.control.credentials import IngestTarget
@@ -94,7 +94,7 @@ class DeliveryCheck:
 
     async def run(self, program_id: str, scope: Any, raw: bytes) -> CheckedDelivery:
         target = self._tenancy.ingest_targets.find(program_id)
-        if target is None or self._tenancy.programs.source_of(program_id) is not ProgramSource.SIMULATED:
+        if target is None or not self._tenancy.programs.is_simulated(program_id):
             raise NotFoundError(UNKNOWN, ErrorCode.PROGRAM_NOT_FOUND)
         return await to_thread.run_sync(self._checked, target, scope, raw)
 

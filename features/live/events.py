@@ -7,14 +7,14 @@ Rows  the versions of transfers that have a new score; all rows of the other typ
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from itertools import compress, groupby
-from operator import attrgetter, eq
+from itertools import count, repeat
 from typing import Any, Final, NamedTuple
 
 import msgspec
 
 from clearhold.features.catalogue.kris import KriValue, read_kris
 from clearhold.features.core.instants import format_instant
+from clearhold.features.core.principal import Simulated
 from clearhold.features.core.rows.alerts import ActionRow, AlertBodyRow, AlertRow, BackfillRow, DispositionRow
 from clearhold.features.core.rows.events import TransferRow
 from clearhold.features.core.rows.parties import KriSnapshotRow, ScoreRow
@@ -23,6 +23,7 @@ from clearhold.features.live.payloads import (
     LiveAction,
     LiveActorScore,
     LiveAlert,
+    LiveBody,
     LiveCause,
     LiveData,
     LiveDisposition,
@@ -40,7 +41,6 @@ LiveRows = Mapping[type[msgspec.Struct], Columns]
 
 
 _PLACE: Final = ("shard", "offset", "program_id", "id", "tenant_id")
-_SCORED_OFFSET: Final = "scored_offset"
 
 
 class _Source(NamedTuple):
@@ -61,8 +61,7 @@ class _Source(NamedTuple):
     @property
     def read(self) -> tuple[str, ...]:
         """All columns that are read."""
-        own = (_SCORED_OFFSET,) if self.rows is TransferRow else ()
-        return tuple(dict.fromkeys((*_PLACE, *self.columns, self.at, *own)))
+        return tuple(dict.fromkeys((*_PLACE, *self.columns, self.at)))
 
 
 _SCORE_OF_TRANSFER: Final = {name: f"score_{name}" for name in ("band", "version", "n", "confidence")}
@@ -85,25 +84,8 @@ LIVE_COLUMNS: Final[Mapping[type[msgspec.Struct], tuple[str, ...]]] = {
 """The columns that ``live_events`` reads, by row type."""
 
 
-class _RowEvent(NamedTuple):
-    """The event of a row, before it is numbered."""
-
-    shard: int
-    offset: int
-    program_id: str
-    rank: int
-    row_id: str
-    tenant_id: str
-    kind: LiveKind
-    at: int
-    severity: str | None
-    band: str | None
-    data: LiveData
-
-
 _RANK: Final = {kind: rank for rank, kind in enumerate(LiveKind)}
-_IN_ORDER: Final = attrgetter("shard", "offset", "program_id", "rank", "row_id")
-_ENTRY: Final = attrgetter("shard", "offset", "program_id")
+_ENCODE: Final = msgspec.json.Encoder().encode
 
 
 def live_events(rows: LiveRows, is_simulated: Callable[[str], bool]) -> list[LiveEvent]:
@@ -111,37 +93,52 @@ def live_events(rows: LiveRows, is_simulated: Callable[[str], bool]) -> list[Liv
 
     ``is_simulated`` is called with ids of programs, and of tenants for their own actions.
     """
-    unnumbered = [each for source in _SOURCES for each in _of_source(source, rows)]
-    unnumbered.sort(key=_IN_ORDER)  # rows that are equal in this stay in the order in which they were written
+    numbers = count()  # rows that are equal in all before this stay in the order in which they were written
+    unnumbered = [each for source in _SOURCES for each in _of_source(source, rows, numbers)]
+    unnumbered.sort()
     rescored = set(_keys(rows, BackfillRow))
     events: list[LiveEvent] = []
-    for (shard, offset, program_id), entry in groupby(unnumbered, _ENTRY):
-        cause = LiveCause.BACKFILL if (shard, offset) in rescored else LiveCause.STREAM
-        mark = is_simulated(program_id)
-        for index, each in enumerate(entry):
-            place = (each.tenant_id, program_id, shard, offset, index)
-            events.append(LiveEvent(*place, each.kind, each.at, cause, mark, each.severity, each.band, each.data))
+    entry: tuple[int, int, str] | None = None
+    index, cause = 0, LiveCause.STREAM
+    mark: Simulated = msgspec.UNSET
+    for shard, offset, program_id, _, _, _, tenant_id, kind, at, severity, band, data in unnumbered:
+        if entry == (shard, offset, program_id):
+            index += 1
+        else:
+            entry, index = (shard, offset, program_id), 0
+            cause = LiveCause.BACKFILL if (shard, offset) in rescored else LiveCause.STREAM
+            mark = True if is_simulated(program_id) else msgspec.UNSET
+        body = LiveBody(
+            kind=kind,
+            tenant_id=tenant_id,
+            program_id=program_id,
+            at=format_instant(at),
+            cause=cause,
+            simulated=mark,
+            severity=severity or msgspec.UNSET,
+            band=band or msgspec.UNSET,
+            data=data,
+        )
+        place = (tenant_id, program_id, shard, offset, index)
+        events.append(LiveEvent(*place, kind, severity, band, data, _ENCODE(body)))
     return events
 
 
-def _of_source(source: _Source, rows: LiveRows) -> Iterator[_RowEvent]:
+def _of_source(source: _Source, rows: LiveRows, numbers: Iterator[int]) -> Iterable[tuple[Any, ...]]:
+    """For each row: shard, offset, program, rank, id and number, by which events are sorted, and tenant, kind, instant,
+    severity, band and data.
+    """
     columns = rows.get(source.rows)
     if columns is None:
-        return iter(())
-    if source.rows is TransferRow:
-        has_own = list(map(eq, columns[_SCORED_OFFSET], columns["offset"]))
-        columns = {name: [*compress(columns[name], has_own)] for name in LIVE_COLUMNS[TransferRow]}
+        return ()
     shards, offsets, program_ids, ids, tenant_ids = (columns[name] for name in _PLACE)
     kinds = _kinds(source, columns, rows)
-    nothing = [None] * len(ids)
+    nothing = repeat(None)
     severities = nothing if source.severity is None else columns[source.severity]
     bands = nothing if source.band is None else columns[source.band]
     data = map(source.data, *(_in_api_words(name, columns[name]) for name in source.columns))
-    ranks = [_RANK[kind] for kind in kinds]
-    return map(
-        _RowEvent,
-        *(shards, offsets, program_ids, ranks, ids, tenant_ids, kinds, columns[source.at], severities, bands, data),
-    )
+    order = (shards, offsets, program_ids, map(_RANK.__getitem__, kinds), ids, numbers)
+    return zip(*order, tenant_ids, kinds, columns[source.at], severities, bands, data, strict=False)
 
 
 def _kinds(source: _Source, columns: Columns, rows: LiveRows) -> list[LiveKind]:

@@ -14,7 +14,6 @@ import msgspec
 
 from clearhold.features.catalogue.kris import KriValue, SnapshotCause
 from clearhold.features.core.entries.actions import ActionStatus, ActionType
-from clearhold.features.core.instants import format_instant
 from clearhold.features.core.principal import Simulated
 from clearhold.features.core.vocabulary import (
     AchType,
@@ -165,8 +164,8 @@ class LiveEvent(msgspec.Struct, frozen=True, gc=False):
     """One committed row of a program, whose events are in the order of ``offset`` and ``index``.
 
     ``program_id`` is the tenant's id for an action on the whole tenant. ``index`` counts the events of the program from
-    one log entry, from 0. ``at`` is the entry's time in microseconds. ``severity`` is that of an alert, ``band`` that
-    of a score, of an alert's transfer or of a snapshot; else None.
+    one log entry, from 0. ``severity`` is that of an alert, ``band`` that of a score, of an alert's transfer or of a
+    snapshot; else None. ``body`` is the event as JSON.
     """
 
     tenant_id: str
@@ -175,12 +174,10 @@ class LiveEvent(msgspec.Struct, frozen=True, gc=False):
     offset: int
     index: int
     kind: LiveKind
-    at: int
-    cause: LiveCause
-    is_simulated: bool
     severity: str | None
     band: str | None
     data: LiveData
+    body: bytes
 
 
 class LiveBody(msgspec.Struct, frozen=True, kw_only=True, rename="camel", gc=False):
@@ -211,23 +208,3 @@ DATA_OF: Final[Mapping[LiveKind, type[LiveData]]] = {
     LiveKind.DISPOSITION_CREATED: LiveDisposition,
     LiveKind.ACTION_CHANGED: LiveAction,
 }
-
-
-_ENCODE: Final = msgspec.json.Encoder().encode
-
-
-def body_of(event: LiveEvent) -> bytes:
-    """The event as JSON. ``simulated``, ``severity`` and ``band`` are absent where they do not apply."""
-    return _ENCODE(
-        LiveBody(
-            kind=event.kind,
-            tenant_id=event.tenant_id,
-            program_id=event.program_id,
-            at=format_instant(event.at),
-            cause=event.cause,
-            simulated=True if event.is_simulated else msgspec.UNSET,
-            severity=event.severity or msgspec.UNSET,
-            band=event.band or msgspec.UNSET,
-            data=event.data,
-        )
-    )

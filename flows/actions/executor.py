@@ -26,7 +26,6 @@ from clearhold.features.core.errors import ConflictError, UnavailableError
 from clearhold.features.core.instants import SECOND_US
 from clearhold.features.core.log_entry import EntryKind, shard_of
 from clearhold.features.core.rows.alerts import ActionRow
-from clearhold.features.core.vocabulary import ProgramSource
 from clearhold.features.policy.bodies import policy_sha256
 from clearhold.flows.actions import outcomes
 from clearhold.flows.actions.outcomes import BankActions, DryRun, ExecutionOutcome, Result, Verdict
@@ -187,7 +186,7 @@ class ActionExecutor:
         if not BANK_ACTIONS[action_type].endpoints:
             return outcomes.recorded()
         request = bank_request(action_type, row.target_id)
-        if self._tenancy.programs.source_of(row.program_id) is ProgramSource.SIMULATED:
+        if self._tenancy.programs.is_simulated(row.program_id):
             return outcomes.dry_run(DryRun.SIMULATED, request)
         key = self._tenancy.bank_keys.of_tenant(row.tenant_id)
         if self._bank is None or key is None:

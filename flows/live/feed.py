@@ -20,7 +20,7 @@ import asyncio
 from collections import Counter, deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import structlog
 from anyio import CapacityLimiter, to_thread
@@ -28,16 +28,16 @@ from prometheus_client.metrics_core import Metric
 from prometheus_client.registry import Collector
 
 from clearhold.features.core.errors import ErrorCode, RiskError, UnavailableError
-from clearhold.features.live.events import LIVE_COLUMNS, live_events
+from clearhold.features.live.payloads import LiveEvent
 from clearhold.features.live.reading import End, Resync, Wanted
 from clearhold.flows.live.answers import FeedAnswer
+from clearhold.flows.live.committed import LiveCommit
 from clearhold.flows.live.feed_events import FeedEvent, blocks, feed_events, quiet_block, resync_block
 from clearhold.flows.live.missed import MissedEvents
 from clearhold.flows.live.positions import Position
 from clearhold.flows.live.readers import Connection, FeedReader, framed
 from clearhold.flows.live.ring import Ring
 from clearhold.flows.running.counts import counter, gauge, zeros
-from clearhold.store.tables import RowTables, columns_by_type
 
 READERS_OF_TENANT: Final = 600
 READERS_IN_ALL: Final = 1_000
@@ -83,18 +83,11 @@ class CommitFeed:
     event loop.
     """
 
-    def __init__(
-        self,
-        missed: MissedEvents,
-        *,
-        shards: int,
-        is_simulated: Callable[[str], bool],
-        limits: FeedLimits = LIMITS,
-    ) -> None:
-        """``shards`` counts the shards of the log; ``is_simulated`` is called with ids of programs and tenants."""
-        self._missed, self._shards, self._is_simulated, self._limits = missed, shards, is_simulated, limits
+    def __init__(self, missed: MissedEvents, *, shards: int, limits: FeedLimits = LIMITS) -> None:
+        """``shards`` counts the shards of the log."""
+        self._missed, self._shards, self._limits = missed, shards, limits
         self._rings: dict[str, Ring] = {}
-        self._commits: deque[RowTables] = deque()
+        self._commits: deque[LiveCommit] = deque()
         self._changed = asyncio.Event()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._encoding = CapacityLimiter(1)
@@ -105,13 +98,13 @@ class CommitFeed:
     def readers(self) -> int:
         return sum(ring.open for ring in [*self._rings.values()])
 
-    def on_commit(self, rows: RowTables) -> None:
+    def on_commit(self, commit: LiveCommit) -> None:
         """On the committer's thread. A tenant that is added behind this look begins after this commit."""
         loop = self._loop
-        if not self._rings or loop is None or not any(kind.__name__ in rows for kind in LIVE_COLUMNS):
+        if not self._rings or loop is None:
             return
         with suppress(RuntimeError):  # the loop was closed, and its readers with it
-            loop.call_soon_threadsafe(self._offer, rows)
+            loop.call_soon_threadsafe(self._offer, commit)
 
     def position_of(self, event_id: str) -> Position:
         """The position after an event; ValueError for an unreadable id."""
@@ -190,8 +183,8 @@ class CommitFeed:
     def _all_readers(self) -> list[FeedReader]:
         return [reader for ring in self._rings.values() for reader in ring.all_readers()]
 
-    def _offer(self, rows: RowTables) -> None:
-        self._commits.append(rows)
+    def _offer(self, commit: LiveCommit) -> None:
+        self._commits.append(commit)
         if len(self._commits) > QUEUED_COMMITS:
             log.warning("feed_behind", commits=len(self._commits))
             self._commits.clear()
@@ -208,10 +201,10 @@ class CommitFeed:
                 reader.write(framed(block), block, now)
                 self.resyncs[Resync.BEHIND] += 1
 
-    async def _publish(self, rows: RowTables) -> None:
+    async def _publish(self, commit: LiveCommit) -> None:
         ends = {tenant_id: ring.end for tenant_id, ring in self._rings.items()}
         positions = {tenant_id: end.copy() for tenant_id, end in ends.items()}
-        by_tenant = await to_thread.run_sync(self._encoded, rows, positions, limiter=self._encoding)
+        by_tenant = await to_thread.run_sync(_encoded, commit, positions, limiter=self._encoding)
         writes: list[_Write] = []
         rings_bytes = RINGS_BYTES // max(1, len(self._rings))
         for tenant_id, (events, ready) in by_tenant.items():
@@ -225,23 +218,6 @@ class CommitFeed:
                 frame = framed(body) if body else b""
                 writes += [_Write(reader, frame, ring, ring.end) for reader in readers if frame or reader.lags]
         await self._write(writes)
-
-    def _encoded(
-        self, rows: RowTables, positions: dict[str, Position]
-    ) -> dict[str, tuple[list[FeedEvent], list[bytes]]]:
-        """The new events of each of the tenants and their bytes, on a worker's thread; moves the positions."""
-        events = live_events(columns_by_type(rows, LIVE_COLUMNS), self._is_simulated)
-        by_tenant: dict[str, list[Any]] = {}
-        for event in events:
-            if event.tenant_id in positions:
-                by_tenant.setdefault(event.tenant_id, []).append(event)
-        encoded: dict[str, tuple[list[FeedEvent], list[bytes]]] = {}
-        for tenant_id, own in by_tenant.items():
-            position = positions[tenant_id]
-            new = [each for each in feed_events(own) if not position.has_read(each.shard, each.place)]
-            if new:
-                encoded[tenant_id] = new, [*blocks(new, position)]
-        return encoded
 
     async def _write(self, writes: Sequence[_Write]) -> None:
         """Some readers at a time. One that left meanwhile gets nothing, nor one of a ring that has begun again."""
@@ -285,6 +261,21 @@ class CommitFeed:
                 ring.join(reader)
             if number % READERS_AT_ONCE == 0:
                 await asyncio.sleep(0)
+
+
+def _encoded(commit: LiveCommit, positions: dict[str, Position]) -> dict[str, tuple[list[FeedEvent], list[bytes]]]:
+    """The new events of each of the tenants and their bytes, on a worker's thread; moves the positions."""
+    by_tenant: dict[str, list[LiveEvent]] = {}
+    for event in commit.events:
+        if event.tenant_id in positions:
+            by_tenant.setdefault(event.tenant_id, []).append(event)
+    encoded: dict[str, tuple[list[FeedEvent], list[bytes]]] = {}
+    for tenant_id, own in by_tenant.items():
+        position = positions[tenant_id]
+        new = [each for each in feed_events(own) if not position.has_read(each.shard, each.place)]
+        if new:
+            encoded[tenant_id] = new, [*blocks(new, position)]
+    return encoded
 
 
 class FeedCollector(Collector):

@@ -9,7 +9,7 @@ from itertools import groupby
 from operator import attrgetter
 from typing import Final, NamedTuple
 
-from clearhold.features.live.payloads import LiveEvent, LiveKind, body_of
+from clearhold.features.live.payloads import LiveEvent, LiveKind
 from clearhold.features.live.reading import Resync, Wanted
 from clearhold.flows.live.positions import Position, ShardPlace
 from clearhold.store.live.streams import entry_id
@@ -46,7 +46,7 @@ def feed_events(events: Iterable[LiveEvent]) -> list[FeedEvent]:
             kind=each.kind,
             band=each.band,
             severity=each.severity,
-            lines=b"event: %s\ndata: %s\n" % (each.kind.encode(), body_of(each)),
+            lines=b"event: %s\ndata: %s\n" % (each.kind.encode(), each.body),
         )
         for each, number in counted
     ]

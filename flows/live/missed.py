@@ -10,12 +10,11 @@ from typing import Final
 
 from anyio import CapacityLimiter, to_thread
 
-from clearhold.features.live.events import LIVE_COLUMNS, live_events
+from clearhold.flows.live.committed import IsSimulated, events_of
 from clearhold.flows.live.feed_events import FeedEvent, feed_events
 from clearhold.flows.live.positions import ALL_READ, Position, ShardPlace
-from clearhold.store.duck.feed_rows import FeedRows, OffsetSpan
+from clearhold.store.duck.live_rows import CommittedLiveRows, OffsetSpan
 from clearhold.store.redis_log.progress import LogProgress
-from clearhold.store.tables import columns_by_type
 
 STORED_ROWS: Final = 10_000
 
@@ -28,11 +27,11 @@ class MissedEvents:
 
     def __init__(
         self,
-        rows: FeedRows,
+        rows: CommittedLiveRows,
         progress: LogProgress,
         *,
         shards_of: Callable[[str], Iterable[int]],
-        is_simulated: Callable[[str], bool],
+        is_simulated: IsSimulated,
         most_rows: int = STORED_ROWS,
     ) -> None:
         self._rows, self._progress, self._most_rows = rows, progress, most_rows
@@ -70,7 +69,7 @@ class MissedEvents:
         tables = self._rows.of_tenant(tenant_id, _spans(after, upto), self._most_rows)
         if tables is None:
             return None
-        events = feed_events(live_events(columns_by_type(tables, LIVE_COLUMNS), self._is_simulated))
+        events = feed_events(events_of(tables, self._is_simulated))
         return [each for each in events if not after.has_read(each.shard, each.place)]
 
 

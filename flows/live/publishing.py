@@ -1,6 +1,6 @@
 """Writes the events of committed rows into Redis, behind the commits: a separate thread, with a separate connection.
 
-commit ─▶ queue of commits ─▶ events ─▶ a script for every 128 ─▶ streams, newest scores, cursor of the shard
+commit ─▶ queue of commits ─▶ events ─▶ a transaction for every 128 ─▶ streams, newest scores, cursor of the shard
              └ overflow, start, a failure of Redis, a pause: the tables are read, after the cursor
 
 A commit costs the committer an append to the queue. Nothing waits for this thread: a queue that is full is dropped, and
@@ -27,19 +27,16 @@ import structlog
 from prometheus_client.metrics_core import Metric
 from prometheus_client.registry import Collector
 
-from clearhold.features.core.vocabulary import ProgramSource
-from clearhold.features.live.events import LIVE_COLUMNS, live_events
 from clearhold.features.live.payloads import LiveEvent
+from clearhold.flows.live.committed import IsSimulated, LiveCommit, events_of
 from clearhold.flows.running.counts import Distribution, counter, gauge, histogram
 from clearhold.store.clock import Clock
-from clearhold.store.control.tenancy import Tenancy
-from clearhold.store.duck.live_rows import LiveRowPages
+from clearhold.store.duck.live_rows import CommittedLiveRows
 from clearhold.store.live.streams import LiveBounds, LiveStreams
 from clearhold.store.redis_log.connect import connect_sync
 from clearhold.store.redis_log.progress import LogProgress
 from clearhold.store.redis_log.reader import offset_at
 from clearhold.store.scheduling import low_priority
-from clearhold.store.tables import RowTables, columns_by_type
 
 LIVE: Final = "live"
 QUEUED_COMMITS: Final = 64
@@ -80,16 +77,16 @@ class LivePublishing:
         client: redis.Redis,
         database: duckdb.DuckDBPyConnection,
         progress: LogProgress,
-        is_simulated: Callable[[str], bool],
+        is_simulated: IsSimulated,
         clock: Clock,
     ) -> None:
         """``client`` is for this thread alone."""
         self.counts, self.is_on = LiveCounts(), bounds is not None
         self._bounds, self._clock = bounds or LiveBounds(), clock
         self._streams = LiveStreams(client, self._bounds)
-        self._pages, self._progress, self._is_simulated = LiveRowPages(database), progress, is_simulated
+        self._pages, self._progress, self._is_simulated = CommittedLiveRows(database), progress, is_simulated
         self._is_ready: Callable[[], bool] = lambda: True
-        self._queue: deque[tuple[float, RowTables]] = deque()  # with the time of the commit
+        self._queue: deque[tuple[float, LiveCommit]] = deque()  # with the time of the commit
         self._changed = Condition()
         self._is_missing = True  # at first: the commits before this start
         self._stopping = False
@@ -105,9 +102,9 @@ class LivePublishing:
         if self.is_on:
             self._thread.start()
 
-    def on_commit(self, rows: RowTables) -> None:
-        """Queue the rows of a commit, on the committer's thread."""
-        if not self.is_on or not any(kind.__name__ in rows for kind in LIVE_COLUMNS):
+    def on_commit(self, commit: LiveCommit) -> None:
+        """Queue a commit, on the committer's thread."""
+        if not self.is_on:
             return
         counts = self.counts
         with self._changed:
@@ -116,7 +113,7 @@ class LivePublishing:
                 self._queue.clear()
                 self._is_missing = True
             now = monotonic()
-            self._queue.append((now, rows))
+            self._queue.append((now, commit))
             counts.behind_since = counts.behind_since or now
             self._changed.notify()
 
@@ -176,10 +173,10 @@ class LivePublishing:
             self._fill()
         else:
             with self._changed:
-                commit = self._queue.popleft() if self._queue else None
+                committed_at, commit = self._queue.popleft() if self._queue else (0.0, None)
             if commit is not None:
-                self._publish(commit[1])
-                self.counts.delays.add(monotonic() - commit[0])
+                self._publish(commit.events)
+                self.counts.delays.add(monotonic() - committed_at)
         with self._changed:
             if not self._queue and not self._is_missing:
                 self.counts.behind_since = None
@@ -219,7 +216,7 @@ class LivePublishing:
             stretch = self._pages.newest(shard, after, upto, self._bounds.most_entries) if after < upto else None
             while stretch is not None and stretch.after < stretch.upto:
                 rows, page_upto = self._pages.page(stretch, PAGE_ROWS)
-                self._publish(rows)
+                self._publish(events_of(rows, self._is_simulated))
                 self._look()
                 if self._stopping or self.counts.is_suspended:
                     self._is_missing = True
@@ -227,8 +224,7 @@ class LivePublishing:
                 stretch = stretch._replace(after=page_upto)
             self._cursors[shard] = max(self._cursors.get(shard, 0), upto)
 
-    def _publish(self, rows: RowTables) -> None:
-        events = live_events(columns_by_type(rows, LIVE_COLUMNS), self._is_simulated)
+    def _publish(self, events: Sequence[LiveEvent]) -> None:
         new = [each for each in events if each.offset > self._cursors.get(each.shard, 0)]
         for part, cursors in _parts(new):
             self.counts.published += self._streams.write(part, cursors, self._clock.now())
@@ -249,16 +245,13 @@ def opened_live(
     target: str | Path,
     database: duckdb.DuckDBPyConnection,
     progress: LogProgress,
-    tenancy: Tenancy,
+    is_simulated: IsSimulated,
     opened: ExitStack,
     *,
     clock: Clock,
 ) -> LivePublishing:
     """The streams of a service whose flow ends before ``opened``."""
     client = opened.enter_context(closing(connect_sync(target)))
-
-    def is_simulated(program_id: str) -> bool:
-        return tenancy.programs.source_of(program_id) is ProgramSource.SIMULATED
 
     live = LivePublishing(
         bounds, client=client, database=database, progress=progress, is_simulated=is_simulated, clock=clock

@@ -21,7 +21,6 @@ import structlog
 from clearhold.features.core.errors import UnavailableError
 from clearhold.features.core.instants import MINUTE_US, SECOND_US
 from clearhold.features.core.rows.events import WebhookAttemptRow
-from clearhold.features.core.vocabulary import ProgramSource
 from clearhold.features.webhooks import row_events
 from clearhold.features.webhooks.delivery import (
     Attempt,
@@ -153,9 +152,7 @@ class WebhookDispatcher:
     async def ping(self, endpoint: Endpoint, cause: str) -> StoredDelivery:
         """Enqueue a ``ping``; one cause has one delivery."""
         program_id, now = endpoint.program_id, self._clock.now()
-        is_simulated = program_id is not None and (
-            self._tenancy.programs.source_of(program_id) is ProgramSource.SIMULATED
-        )
+        is_simulated = program_id is not None and (self._tenancy.programs.is_simulated(program_id))
         event = row_events.ping(
             cause,
             tenant_id=endpoint.tenant_id,

@@ -30,7 +30,6 @@ from clearhold.features.core.principal import Simulated
 from clearhold.features.core.rows.alerts import ActionRow, AlertBodyRow, AlertRow, BackfillRow, DispositionRow, LabelRow
 from clearhold.features.core.rows.events import PreflightRow, TransferRow, WebhookDeliveryRow
 from clearhold.features.core.rows.parties import KriSnapshotRow
-from clearhold.features.core.vocabulary import ProgramSource
 from clearhold.features.webhooks import row_events
 from clearhold.features.webhooks.delivery import AttemptError, DeliveryStatus
 from clearhold.features.webhooks.payloads import MAX_BODY_BYTES, EventType, WebhookEvent
@@ -210,7 +209,7 @@ class WebhookOutbox:
         return row_tables({WebhookDeliveryRow: [*deliveries.values()]})
 
     def _deliveries_of(self, program_id: str, make: Make, enabled: Enabled) -> list[WebhookDeliveryRow]:
-        is_simulated = self._tenancy.programs.source_of(program_id) is ProgramSource.SIMULATED
+        is_simulated = self._tenancy.programs.is_simulated(program_id)
         try:
             event = make(row_events.simulated(is_simulated))
             endpoints = [each for each in enabled[event.tenant_id] if each.takes(event.type, event.program_id)]

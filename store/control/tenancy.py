@@ -128,6 +128,10 @@ class Programs:
         program = self._programs.get(program_id)
         return None if program is None else program.source
 
+    def is_simulated(self, program_id: str) -> bool:
+        """For any thread; False for an unknown program."""
+        return self.source_of(program_id) is ProgramSource.SIMULATED
+
     def of_any_tenant(self, program_id: str) -> Program | None:
         """For the platform's own administration only."""
         return self._programs.get(program_id)

@@ -8,20 +8,23 @@
 For the service alone: ``out:cursor`` has the offset up to which each shard is written, ``out:programs`` the time of
 each stream's last write, and ``out:latest`` that of each hash.
 
-Repeats   Entries and cursor are written in one script, which Redis executes as a whole. Ids only grow, so that Redis
+Repeats   Entries and cursor are written in one transaction, which Redis stores as a whole. Ids only grow, so that Redis
           refuses an entry that is there. The cursor is behind the last log entry of which all events are written
 Bounds    each stream by its number of entries and by their age; the hashes by age, and together by number
 Unit      instants in microseconds; scores of the service's own sets in milliseconds
 Errors    ``RedisError`` of the client; then nothing of that write is there, or all of it
 """
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Final, NamedTuple, cast
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain
+from typing import Final, NamedTuple, cast
 
 import redis
 
 from clearhold.features.core.instants import HOUR_US, MILLISECOND_US, SECOND_US
-from clearhold.features.live.payloads import LiveActorScore, LiveEvent, body_of
+from clearhold.features.live.payloads import LiveActorScore, LiveEvent, LiveKind
+from clearhold.store.live.transactions import Transactions
+from clearhold.store.redis_log.pipeline import command
 from clearhold.store.redis_log.reader import SEQ_BITS, SEQ_LIMIT
 
 CURSOR: Final = "out:cursor"
@@ -63,51 +66,11 @@ class LiveBounds(NamedTuple):
     kept_us: int = 72 * HOUR_US
 
 
-# Arguments in order: most entries, oldest id, now in ms, seconds to keep, most hashes, three counts (streams, hashes,
-# shards), then for each stream its program, the number of its events and their id, kind and body; for each hash its
-# instant and six values; for each shard its number and offset. A script may be repeated: XADD refuses an id that is not
-# above the last one, which is an error of that call alone.
-_WRITE: Final = """
-local place = 0
-local function take() place = place + 1 return ARGV[place] end
-local most, oldest, now, kept, most_hashes = take(), take(), tonumber(take()), take(), tonumber(take())
-local streams, hashes, shards = tonumber(take()), tonumber(take()), tonumber(take())
-local added = 0
-for i = 1, streams do
-  local program, events, newest = take(), tonumber(take()), nil
-  local key = 'out:' .. program
-  for _ = 1, events do
-    local id, kind, event = take(), take(), take()
-    local reply = redis.pcall('XADD', key, id, 'kind', kind, 'event', event)
-    if not reply.err then newest = id added = added + 1
-    elseif not string.find(reply.err, 'equal or smaller', 1, true) then return reply end
-  end
-  redis.call('XTRIM', key, 'MAXLEN', '~', most)
-  redis.call('XTRIM', key, 'MINID', '~', oldest)
-  redis.call('EXPIRE', key, kept)
-  redis.call('ZADD', 'out:programs', now, program)
-  if newest then redis.call('PUBLISH', 'live:' .. program, newest) end
-end
-local written = {}
-for i = 1, hashes do
-  local key = KEYS[i]
-  written[2 * i - 1], written[2 * i] = now, key
-  redis.call('HSET', key, 'score', take(), 'band', take(), 'n', take(), 'confidence', take(), 'version', take(),
-    'at', take())
-  redis.call('EXPIRE', key, kept)
-end
-if hashes > 0 then
-  redis.call('ZADD', 'out:latest', unpack(written))
-  redis.call('ZREMRANGEBYSCORE', 'out:latest', '-inf', '(' .. (now - kept * 1000))
-  local over = redis.call('ZCARD', 'out:latest') - most_hashes
-  if over > 0 then
-    local gone = redis.call('ZPOPMIN', 'out:latest', over)
-    for i = 1, #gone, 2 do redis.call('DEL', gone[i]) end
-  end
-end
-for _ = 1, shards do redis.call('HSET', 'out:cursor', take(), take()) end
-return added
-"""
+_FIELDS_OF: Final = {
+    kind: b"$4\r\nkind\r\n$%d\r\n%b\r\n$5\r\nevent\r\n" % (len(kind), kind.encode()) for kind in LiveKind
+}
+_REPEATED: Final = "equal or smaller"
+"""In the refusal of an entry whose id is not above the last one of its stream."""
 
 
 class LiveStreams:
@@ -115,6 +78,7 @@ class LiveStreams:
 
     def __init__(self, client: redis.Redis, bounds: LiveBounds) -> None:
         self._client, self.bounds = client, bounds
+        self._transactions = Transactions(client)
 
     def cursors(self) -> dict[int, int]:
         """The offset up to which each shard is written; a shard that never was is absent."""
@@ -123,28 +87,62 @@ class LiveStreams:
 
     def write(self, events: Sequence[LiveEvent], cursors: Mapping[int, int], now: int) -> int:
         """Write some hundred events at most, in order, and cursors of shards; returns the number of new entries."""
-        entries: dict[str, list[str | bytes]] = {}
+        heads: dict[str, bytes] = {}
+        ids: dict[str, str] = {}
         newest: dict[str, LiveActorScore] = {}
+        commands: list[bytes] = []
         for event in events:
-            of_program = entries.setdefault(event.program_id, [])
-            of_program += (entry_id(event.offset, event.index), event.kind, body_of(event))
-            if isinstance(event.data, LiveActorScore):
-                newest[latest_key(event.data.subject_type, event.program_id, event.data.subject_id)] = event.data
-        arguments: list[Any] = [
-            self.bounds.most_entries,
-            self._oldest(now),
-            now // MILLISECOND_US,
-            self.bounds.kept_us // SECOND_US,
-            MOST_LATEST,
-            *(len(entries), len(newest), len(cursors)),
-        ]
-        for program_id, of_program in entries.items():
-            arguments += (program_id, len(of_program) // 3, *of_program)
-        for score in newest.values():
-            arguments += _fields_of(score)
-        for place in cursors.items():
-            arguments += place
-        return int(cast("Any", self._client.eval(_WRITE, len(newest), *newest, *arguments)))
+            program_id, data = event.program_id, event.data
+            if (head := heads.get(program_id)) is None:
+                head = heads[program_id] = _head_of(program_id)
+            entry = ids[program_id] = entry_id(event.offset, event.index)
+            own = (head, len(entry), entry.encode(), _FIELDS_OF[event.kind], len(event.body), event.body)
+            commands.append(b"%b$%d\r\n%b\r\n%b$%d\r\n%b\r\n" % own)
+            if isinstance(data, LiveActorScore):
+                newest[latest_key(data.subject_type, program_id, data.subject_id)] = data
+        commands += self._of_programs(ids, now // MILLISECOND_US)
+        if cursors:
+            commands.append(command("HSET", CURSOR, *chain.from_iterable(cursors.items())))
+        commands += self._of_scores(newest, now // MILLISECOND_US)
+        replies = self._transactions.execute(commands)
+        errors = [reply for reply in replies if isinstance(reply, redis.ResponseError)]
+        others = [error for error in errors if _REPEATED not in str(error)]
+        if others:  # the rest was executed: its entries are refused when they are repeated
+            if cursors:
+                self._client.hdel(CURSOR, *map(str, cursors))
+            raise others[0]
+        if newest:
+            self._end_first(replies[-1] - MOST_LATEST)
+        return len(events) - len(errors)
+
+    def _of_programs(self, ids: Mapping[str, str], now_ms: int) -> Iterator[bytes]:
+        """Bounds of the streams, and their newest entries as wake-ups."""
+        most, kept_s = self.bounds.most_entries, self.bounds.kept_us // SECOND_US
+        for program_id, newest in ids.items():
+            key = stream_key(program_id)
+            yield command("XTRIM", key, "MAXLEN", "~", most)
+            yield command("EXPIRE", key, kept_s)
+            yield command("PUBLISH", channel_of(program_id), newest)
+        yield command("ZADD", PROGRAMS, *_pairs(now_ms, ids))
+
+    def _of_scores(self, newest: Mapping[str, LiveActorScore], now_ms: int) -> Iterator[bytes]:
+        """The hashes; the last reply is the number of all of them."""
+        kept_s = self.bounds.kept_us // SECOND_US
+        for key, score in newest.items():
+            yield command("HSET", key, *_fields_of(score))
+            yield command("EXPIRE", key, kept_s)
+        if newest:
+            yield command("ZADD", LATEST, *_pairs(now_ms, newest))
+            yield command("ZCARD", LATEST)
+
+    def _end_first(self, number: int) -> None:
+        """End the hashes that were written first, when the number is above 0."""
+        if number > 0:
+            keys = cast("list[bytes]", self._client.zrange(LATEST, 0, number - 1))
+            with self._client.pipeline() as commands:
+                commands.delete(*keys)
+                commands.zpopmin(LATEST, number)
+                commands.execute()
 
     def end_old(self, now: int) -> None:
         """Trim entries beyond their age from all streams, also from those without new entries."""
@@ -186,7 +184,26 @@ class LiveStreams:
         return f"{max(0, now - self.bounds.kept_us) // MILLISECOND_US}-0"
 
 
-def _fields_of(score: LiveActorScore) -> Iterable[str | int | float]:
-    """In the order of the script; an empty text is null."""
-    confidence = "" if score.confidence is None else score.confidence
-    return ("" if score.score is None else score.score, score.band, score.n, confidence, score.version, score.scored_at)
+def _pairs(score: int, members: Iterable[str]) -> Iterator[str | int]:
+    """Members of a sorted set, all with the same score."""
+    for member in members:
+        yield score
+        yield member
+
+
+def _head_of(program_id: str) -> bytes:
+    """The beginning of a command that adds an entry with two fields, up to the id."""
+    key = stream_key(program_id).encode()
+    return b"*7\r\n$4\r\nXADD\r\n$%d\r\n%b\r\n" % (len(key), key)
+
+
+def _fields_of(score: LiveActorScore) -> tuple[str | int, ...]:
+    """Names and values; an empty text is null."""
+    return (
+        *("score", "" if score.score is None else score.score),
+        *("band", score.band),
+        *("n", score.n),
+        *("confidence", "" if score.confidence is None else repr(score.confidence)),
+        *("version", score.version),
+        *("at", score.scored_at),
+    )

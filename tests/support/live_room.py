@@ -8,6 +8,7 @@ import duckdb
 import msgspec
 import redis
 
+from clearhold.flows.live.committed import given_to
 from clearhold.flows.live.publishing import LivePublishing
 from clearhold.store.duck.database import BatchWriter
 from clearhold.store.live.streams import LiveBounds, place_of, stream_key
@@ -22,6 +23,7 @@ from tests.support.waiting import eventually
 SHARDS: Final = 4
 SIMULATED: Final = "00000000-0000-4000-8000-00000000b00a"
 _STOP_S: Final = 30.0
+_is_simulated: Final = {SIMULATED}.__contains__
 
 
 class LiveRoom:
@@ -41,7 +43,7 @@ class LiveRoom:
             client=connect_sync(self.socket),
             database=self.database,
             progress=self.progress,
-            is_simulated={SIMULATED}.__contains__,
+            is_simulated=_is_simulated,
             clock=self.clock,
         )
 
@@ -71,7 +73,7 @@ class LiveRoom:
         tables = row_tables(by_type)
         self._writer.commit(tables, offsets, T0)
         self.progress.mark_committed(offsets)
-        self.live.on_commit(tables)
+        given_to((self.live.on_commit,), _is_simulated)(tables)
 
     def transfers(self, number: int, **over: Any) -> list[int]:
         """Commit this many scored transfers, one a commit; returns their offsets."""

@@ -10,10 +10,11 @@ from typing import Any
 import msgspec
 import pytest
 
-from clearhold.features.core.instants import HOUR_US
+from clearhold.features.core.instants import HOUR_US, SECOND_US
 from clearhold.flows.live.publishing import QUEUED_COMMITS
 from clearhold.store.duck.database import open_database
-from clearhold.store.live.streams import CURSOR, LiveBounds, LiveStreams, channel_of, latest_key, stream_key
+from clearhold.store.live import streams
+from clearhold.store.live.streams import CURSOR, LATEST, LiveBounds, LiveStreams, channel_of, latest_key, stream_key
 from tests.support.duck_rows import PROGRAM, a_score, a_transfer
 from tests.support.live_room import SIMULATED, LiveRoom
 from tests.support.redis_process import redis_of_its_own
@@ -143,6 +144,34 @@ def test_given_a_failure_within_a_large_entry_then_it_is_written_again_without_a
 
     assert room.offsets() == [*before, *[entry] * 1_000, *after]
     assert int(room.client.hget(CURSOR, "3") or 0) == after[-1]
+
+
+def test_given_a_stream_that_redis_cannot_write_then_its_events_follow_once_it_can(room: LiveRoom) -> None:
+    room.client.set(stream_key(PROGRAM), "of others")
+    room.start()
+    mine, others = room.transfers(3), room.transfers(3, program_id=SIMULATED)
+    eventually(lambda: room.live.counts.failures >= 1)
+    room.client.delete(stream_key(PROGRAM))
+    mine += room.transfers(2)
+    room.settle()
+
+    assert room.offsets() == mine
+    assert room.offsets(SIMULATED) == others
+
+
+def test_given_more_hashes_than_there_may_be_then_the_ones_that_were_written_first_end(
+    room: LiveRoom, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(streams, "MOST_LATEST", 3)
+    room.start()
+    for number in range(5):
+        room.commit(a_score(id=f"scr_{number}", subject_id=f"ent_{number}", offset=room.next_offset()))
+        room.clock.advance(SECOND_US)
+    room.settle()
+
+    left = [latest_key("entity", PROGRAM, f"ent_{number}").encode() for number in (2, 3, 4)]
+    assert room.client.zrange(LATEST, 0, -1) == left
+    assert sorted(room.client.keys("latest:*")) == left
 
 
 def test_given_an_emptied_redis_then_a_start_writes_again_what_is_within_the_bounds(room: LiveRoom) -> None:
