@@ -57,6 +57,18 @@ def _label(row: TimelineRow) -> str:
     return f"Label {label} recorded by {recorded_by}, source {source}."
 
 
+def _note(row: TimelineRow) -> str:
+    (written_by,) = row.words
+    return f"Note by {written_by}."
+
+
+def _assigned(row: TimelineRow) -> str:
+    assignee, assigned_by = row.words
+    return (
+        f"Alert unassigned by {assigned_by}." if assignee is None else f"Alert assigned to {assignee} by {assigned_by}."
+    )
+
+
 _SENTENCES: Final[Mapping[TimelineKind, Callable[[TimelineRow], str]]] = {
     TimelineKind.MONEY: _money,
     TimelineKind.SCORE: _score,
@@ -64,4 +76,6 @@ _SENTENCES: Final[Mapping[TimelineKind, Callable[[TimelineRow], str]]] = {
     TimelineKind.DECISION: _decision,
     TimelineKind.ACTION: _action,
     TimelineKind.LABEL: _label,
+    TimelineKind.NOTE: _note,
+    TimelineKind.ASSIGNED: _assigned,
 }

@@ -1,5 +1,5 @@
 """Reads everything that happened to one thing of a program, or to the program, in time order: transfers and returns,
-changes of band, alerts, decisions, actions and labels.
+changes of band, alerts with their notes and assignments, decisions, actions and labels.
 
 How     The thing's transfers and alerts are found first, the newest version of each; the rest hangs on them. Of a whole
         program only those are found that the page can have. Every row has a key, unique in its program, which orders
@@ -32,6 +32,8 @@ class TimelineKind(StrEnum):
     DECISION = "decision"
     ACTION = "action"
     LABEL = "label"
+    NOTE = "note"
+    ASSIGNED = "assigned"
 
 
 class TimelineSubject(StrEnum):
@@ -145,6 +147,10 @@ _LINES: Final = f"""
         UNION ALL SELECT epoch_us(created_at), 'label:' || id, 'label', transfer_id, NULL, NULL, NULL, NULL, NULL,
             [label, source, recorded_by] FROM (
                 SELECT * FROM labels WHERE {_OF_PROGRAM} AND {{labelled}} QUALIFY {_NEWEST})
+        UNION ALL SELECT epoch_us(created_at), 'note:' || id, 'note', NULL, alert_id, NULL, NULL, NULL, NULL,
+            [written_by] FROM alert_notes WHERE {_OF_PROGRAM} AND {{decided}}
+        UNION ALL SELECT epoch_us(created_at), 'assigned:' || id, 'assigned', NULL, alert_id, NULL, NULL, NULL, NULL,
+            [assignee, assigned_by] FROM alert_assignments WHERE {_OF_PROGRAM} AND {{decided}}
     )
     SELECT instant, key, $program, kind, transfer_id, alert_id, disposition_id, action_id, amount_cents, currency, words
     FROM lines WHERE kind IN {_GIVEN.format("$kinds")} AND {_AFTER} ORDER BY instant DESC, key LIMIT $limit"""

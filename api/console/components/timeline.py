@@ -18,6 +18,8 @@ SHAPES: Final = {
     TimelineKind.DECISION: "✓",
     TimelineKind.ACTION: "→",
     TimelineKind.LABEL: "#",
+    TimelineKind.NOTE: "✎",
+    TimelineKind.ASSIGNED: "@",
 }
 OTHER: Final = "·"
 _GAP_DAYS: Final = 2

@@ -1,8 +1,9 @@
 """Timelines of transfers, alerts, parties and accounts."""
 
+from functools import partial
 from typing import Any
 
-from tests.support.alerting import alerts_of, deliver, outgoing, party
+from tests.support.alerting import alerts_of, assign, deliver, note, outgoing, party
 from tests.support.running_app import RunningApp, assert_refused
 
 IRAN: dict[str, Any] = {"beneficiary_address": {"country_code": "IR"}}
@@ -30,6 +31,19 @@ def close(api: RunningApp, tenant: dict[str, Any], alert_id: str) -> str:
     return disposition_id
 
 
+def note_and_assign(api: RunningApp, tenant: dict[str, Any], alert_id: str) -> list[str]:
+    """The sentences of these rows, newest first."""
+    steps = [
+        ("Note by ann.", partial(note, api, api.operator(tenant), alert_id)),
+        ("Alert assigned to bob by ann.", partial(assign, api, api.operator(tenant), alert_id, "bob")),
+        ("Alert unassigned by ann.", partial(assign, api, api.operator(tenant), alert_id, None)),
+    ]
+    for _, send in steps:
+        api.clock.advance(1_000_000)
+        assert send().status_code == 201
+    return [sentence for sentence, _ in reversed(steps)]
+
+
 def test_given_a_transfer_with_alerts_decided_and_labelled_when_read_then_each_is_a_row_newest_first(
     api: RunningApp, tenant: dict[str, Any], program: dict[str, Any]
 ) -> None:
@@ -42,11 +56,15 @@ def test_given_a_transfer_with_alerts_decided_and_labelled_when_read_then_each_i
     label = api.client.post("/api/labels", json=body, headers=api.operator(tenant))
     assert label.status_code == 201, label.text
     api.catch_up()
+    noted = note_and_assign(api, tenant, waiting[0])
 
-    found = rows(api, tenant, "transfer/acht_1")
+    everything = rows(api, tenant, "transfer/acht_1")
+    found = everything[len(noted) :]
 
     assert [row["at"] for row in found] == sorted((row["at"] for row in found), reverse=True)
     kinds = [row["kind"] for row in found]
+    assert [row["sentence"] for row in everything[: len(noted)]] == noted
+    assert {row["ids"]["alertId"] for row in rows(api, tenant, "transfer/acht_1", kind="note,assigned")} == {waiting[0]}
     assert kinds[:2] == ["label", "decision"]
     assert kinds[-1] == "money"
     assert found[1]["ids"]["dispositionId"] == disposition_id
@@ -61,13 +79,13 @@ def test_given_a_transfer_with_alerts_decided_and_labelled_when_read_then_each_i
         alert["id"] for alert in alerts_of(api, tenant)
     }
     assert next(row for row in found if row["kind"] == "score")["ids"] == {"transferId": "acht_1"}
-    assert rows(api, tenant, "transfer/acht_1", limit=1) == found
+    assert rows(api, tenant, "transfer/acht_1", limit=1) == everything
     assert rows(api, tenant, "transfer/acht_1", kind="label,decision") == found[:2]
     of_account = rows(api, tenant, "account/bacc_1")
-    assert of_account == [row for row in found if row["kind"] != "score"]
+    assert of_account == [row for row in everything if row["kind"] != "score"]
     of_alert = rows(api, tenant, f"alert/{waiting[0]}")
     assert [row["ids"]["alertId"] for row in of_alert if row["kind"] == "alert"] == [waiting[0]]
-    assert {row["kind"] for row in of_alert} == {"money", "score", "alert", "decision", "label"}
+    assert {row["kind"] for row in of_alert} == {"money", "score", "alert", "decision", "label"} | {"note", "assigned"}
 
 
 def test_given_an_entity_with_an_account_when_read_then_money_of_before_the_owner_was_known_is_on_its_line(

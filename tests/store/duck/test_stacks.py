@@ -36,8 +36,8 @@ NAMES: Final = (None, "Ann", "Bob", "ANN")
 
 def an_assignment(alert_id: str, assignee: str | None, program_id: str, offset: int) -> AlertAssignmentRow:
     key = "" if assignee is None else assignee.casefold()
-    who = {"assignee": assignee, "assignee_key": key, "assigned_by": "carol", "identity": None}
-    return AlertAssignmentRow(TENANT, program_id, f"asg_{offset}", 3, offset, alert_id, **who, created_at=AT)
+    place = (TENANT, program_id, f"asg_{offset}", 3, offset)
+    return AlertAssignmentRow(*place, alert_id, assignee, key, "carol", identity=None, created_at=AT)
 
 
 def commit(database: duckdb.DuckDBPyConnection, rows: Sequence[msgspec.Struct]) -> None:
