@@ -2,7 +2,7 @@
 
 How     A read first takes in the parties with rows that were committed since the last one, which DuckDB finds by
         ``rowid``; the first read takes in the tables. A search is a pass over the columns of one tenant's parties
-Cost    70 to 120 bytes a party
+Cost    70 to 120 bytes a party. The first read of 150,000 parties takes a second of processor time
 Order   ids first, then ids that begin so, names that begin so, other names, and last four; of equal ones by name, id
         and program
 """

