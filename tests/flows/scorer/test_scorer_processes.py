@@ -71,6 +71,9 @@ def fill(client: redis.Redis, bodies: list[bytes], *, declares: bool = True) -> 
         append(client, program, bodies)
 
 
+STACKS = "SELECT stack_id, count(DISTINCT id) FROM alerts WHERE stack_id IS NOT NULL GROUP BY stack_id"
+
+
 def rows_of(room: ProcessRoom | EngineRoom) -> dict[str, list[tuple[Any, ...]]]:
     return {name: room.rows(query) for name, query in EVERY_ROW.items()} | {"facts": room.rows(FACTS)}
 
@@ -122,6 +125,9 @@ def test_given_the_same_log_when_scored_here_or_in_processes_then_every_row_is_t
     for table, rows in expected.items():
         assert found[table] == rows, table
     assert len(expected["transfers"]) > len(PROGRAMS) * 100
+    sizes = [alerts for _, alerts in room.rows(STACKS)]
+    assert len(sizes) > 1, "several stacks, which are columns of the alerts"
+    assert max(sizes) > 1
     assert len(loaded) == scorers
     assert not any("duckdb" in maps for maps in loaded)
     assert not any(b"adm_that_no_scorer_needs" in each for each in variables)
