@@ -247,8 +247,9 @@ def tables_of(data: Path) -> dict[str, list[tuple[Any, ...]]]:
         "features": "SELECT COLUMNS(c -> c NOT IN ('tenant_id', 'program_id', 'shard', 'offset', 'scored_at', 'paths'))"
         " FROM transfer_features",
         "alerts": "SELECT replace(dedupe_key, program_id, ''), replace(summary, program_id, ''), severity, "
-        "transfer_id, score_at_alert, hard_signal, status, route, evidence->>'$.hits', evidence->>'$.restsOnCount' "
-        "FROM alerts_latest",
+        "transfer_id, score_at_alert, hard_signal, status, route, evidence->>'$.hits', evidence->>'$.restsOnCount', "
+        "stack_kind, stack_key, if(stack_id IS NULL, NULL, min(replace(dedupe_key, program_id, '')) OVER (PARTITION BY "
+        "stack_id)) FROM alerts_latest",
         "dispositions": "SELECT replace(dedupe_key, a.program_id, ''), decision, decided_by, chain, seq IS NOT NULL "
         "FROM dispositions d JOIN alerts_latest a ON a.id = alert_id LEFT JOIN record_chain r ON r.id = d.id",
         "entities": "SELECT id, verification_status, name, raw FROM entities",
