@@ -16,6 +16,7 @@ from clearhold.store.duck.waiting_stacks import StackSort
 
 PATH: Final = "/console/queue"
 PROGRAM: Final = "program"
+ASSIGNEE: Final = "assignee"
 SORT: Final = "sort"
 VIEW: Final = "view"
 TABLE: Final = "table"
@@ -45,6 +46,7 @@ _FEW: Final = 4
 
 _LABELS: Final[Mapping[str, str]] = {each.name: each.label for each in CHOICES} | {
     PROGRAM: "Program",
+    ASSIGNEE: "Assigned to",
     "subjectId": "Subject",
     "transferId": "Transfer",
     "accountId": "Account",
@@ -129,8 +131,8 @@ def _chips(address: QueueAddress, programs: Mapping[str, str]) -> Iterator[tuple
             yield flag or f"{_LABELS.get(name, name).lower()}: {words}", address.href(**{name: rest or None})
 
 
-def filter_form(address: QueueAddress, programs: Sequence[Program]) -> h.Element:
-    """All filters; it sends a GET, and empty fields say nothing."""
+def filter_form(address: QueueAddress, programs: Sequence[Program], me: str) -> h.Element:
+    """All filters, and those of ``me``, the person's own stacks; it sends a GET, and empty fields say nothing."""
     return h.details(".filters")[
         h.summary["Filter"],
         h.form(method="get", action=PATH)[
@@ -143,6 +145,12 @@ def filter_form(address: QueueAddress, programs: Sequence[Program]) -> h.Element
             (_choice(each, address) for each in CHOICES),
             _select("overdue", "Late", [("true", "late only"), ("false", "not late")], address),
             _select("fromHistory", "History", [("false", "not from history"), ("true", "from history only")], address),
+            h.fieldset[
+                h.legend["Assigned"],
+                h.label(".tick")[
+                    h.input(type="checkbox", name=ASSIGNEE, value=me, checked=address.has(ASSIGNEE, me)), "to me"
+                ],
+            ],
             h.div(".apply")[
                 h.button(".main", type="submit")["Show"],
                 h.a(".button", href=address.href(**dict.fromkeys(set(address.fields) - set(_KEPT))))["Clear"],

@@ -120,6 +120,8 @@ def _marks(stack: Stack) -> str:
         words.append("appeal")
     if stack.simulated is True:
         words.append("simulated")
+    if stack.assignees:
+        words.append(f"with {', '.join(stack.assignees)}")
     return "".join(f"{each} · " for each in words)
 
 

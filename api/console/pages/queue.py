@@ -116,7 +116,9 @@ def _pane(visit: Visit, view: QueueView, page: StackPage, totals: StackTotals) -
         h.header(".queue-head")[
             h.h1(".hidden")["Queue"],
             h.div(f"#{NEWS}", role="status")[_counts(totals, visit.now)],
-            h.div(".queue-tools")[filter_form(address, view.programs), order_menu(address)],
+            h.div(".queue-tools")[
+                filter_form(address, view.programs, visit.signed_in.session.name), order_menu(address)
+            ],
             chips(address, view.programs),
         ],
         _list(visit, view, page, totals) if page.data else _empty(view),
