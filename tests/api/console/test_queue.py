@@ -203,3 +203,19 @@ def test_given_an_account_with_an_owner_then_its_stack_has_the_owners_name(
     named = [each for each in stacks(api, tenant, kind="account,entity") if each["key"] in {"bacc_1", "enti_1"}]
     assert {each["who"]["name"] for each in named} == {"Ada <b>Example</b>"}
     assert "<bdi>Ada &lt;b&gt;Example&lt;/b&gt;</bdi>" in browser.get(QUEUE).text
+
+
+def test_given_an_assigned_stack_then_the_row_names_the_person_and_the_filter_has_it_alone(
+    browser: Browser, api: RunningApp, tenant: dict[str, Any], two_stories: list[dict[str, Any]]
+) -> None:
+    stack = next(each for each in two_stories if each["key"] == "bacc_2")
+    body = {"assignee": "ann@bank.example"}
+    path = f"/api/alerts/{stack['alertIds'][0]}/assign"
+    answer = api.client.post(path, json=body, headers=api.operator(tenant, "ann@bank.example"))
+    assert answer.status_code in {200, 201}, answer.text
+
+    page = browser.get(f"{QUEUE}?assignee=ann@bank.example").text
+    assert ids_in(page) == [stack["id"]]
+    assert "with ann@bank.example" in page
+    assert links_of(page, "chip") == [QUEUE]
+    assert ids_in(browser.get(f"{QUEUE}?assignee=bob").text) == []
