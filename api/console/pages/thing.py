@@ -51,7 +51,7 @@ async def show(visit: Visit) -> Answer:
 
 
 async def alert(visit: Visit) -> Answer:
-    """An alert is read in its stack; without one, on a page of its own."""
+    """An alert is read in its stack; without one, on its page."""
     row = (await visit.services.alerts.read(visit.principal, visit.params["alert_id"])).alert
     if row.stack_id is not None:
         return RedirectAnswer(f"/console/stacks/{row.stack_id}")
