@@ -85,7 +85,7 @@ class Person:
     """A browser with a person; ``faults`` are errors of its console, refused requests and reports of the policy."""
 
     def __init__(self, context: BrowserContext, name: str) -> None:
-        self.context, self.name = context, name
+        self.context, self.name, self.label = context, name, ""
         self.faults: list[str] = []
         self.page: Page = context.new_page()
         self.page.on("console", lambda message: self._note(message.type, message.text))

@@ -1,0 +1,85 @@
+"""Every page in light and dark, on a desk, a small screen and a phone: accessible, without an error, and it fits.
+
+Each leaves a picture in ``build/console``, to be looked at.
+"""
+
+from collections.abc import Iterator
+from itertools import product
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+from playwright.sync_api import Browser
+
+from tests.support.console_demo import ConsoleDemo, Person
+from tests.support.npm_packages import npm_installed
+
+ROOT: Final = Path(__file__).parents[2]
+PICTURES: Final = ROOT / "build" / "console"
+AXE: Final = "axe-core@4.14.1"
+RULES: Final = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]
+SCHEMES: Final = ("light", "dark")
+WIDTHS: Final = (1440, 1024, 390)
+HEIGHT: Final = 900
+OVERFLOW: Final = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
+
+
+@pytest.fixture(scope="session")
+def axe() -> str:
+    folder = npm_installed(ROOT / "build" / "axe", AXE)
+    return (folder / "node_modules" / "axe-core" / "axe.min.js").read_text("utf-8")
+
+
+@pytest.fixture(scope="module", params=product(SCHEMES, WIDTHS), ids=lambda each: f"{each[0]}-{each[1]}")
+def reader(demo: ConsoleDemo, chromium: Browser, request: pytest.FixtureRequest) -> Iterator[Person]:
+    scheme, width = request.param
+    size = {"width": width, "height": HEIGHT}
+    with demo.person(chromium, color_scheme=scheme, viewport=size) as person:
+        person.label = f"{scheme}-{width}"
+        yield person
+
+
+def paths(reader: Person) -> dict[str, str]:
+    """The pages by name, of a stack and of an account that are there."""
+    reader.page.goto("/console/queue")
+    stack = reader.page.locator("#stacks .stack").first.get_attribute("href") or ""
+    account = reader.page.locator("#stacks .stack code").first.inner_text()
+    return {
+        "today": "/console/today",
+        "queue": "/console/queue",
+        "queue-table": "/console/queue?view=table",
+        "approvals": "/console/approvals",
+        "workspace": stack,
+        "thing": f"/console/things/account/{account}",
+        "missing": "/console/stacks/00000000-0000-0000-0000-000000000000",
+    }
+
+
+def violations(reader: Person, axe: str) -> list[dict[str, Any]]:
+    answer = reader.page.evaluate(f"{axe}; axe.run(document, {{ runOnly: {RULES} }})")
+    assert len(answer["passes"]) > 10
+    return [
+        {"rule": each["id"], "impact": each["impact"], "at": [node["html"] for node in each["nodes"]][:3]}
+        for each in answer["violations"]
+    ]
+
+
+def test_given_a_page_then_it_is_accessible_fits_and_has_no_error(reader: Person, axe: str) -> None:
+    PICTURES.mkdir(parents=True, exist_ok=True)
+    problems: dict[str, Any] = {}
+    for name, path in paths(reader).items():
+        reader.faults.clear()
+        reader.page.goto(path)
+        reader.page.wait_for_load_state("load")
+        reader.page.screenshot(path=PICTURES / f"{name}-{reader.label}.png")
+        heads = reader.page.locator("h1").count()
+        faults = [each for each in reader.faults if "404" not in each or name != "missing"]
+        wrong = {
+            "axe": violations(reader, axe),
+            "sideways": reader.page.evaluate(OVERFLOW),
+            "heads": heads - 1,
+            "faults": faults,
+        }
+        if any(wrong.values()):
+            problems[name] = wrong
+    assert not problems
