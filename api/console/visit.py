@@ -60,6 +60,11 @@ class Visit(msgspec.Struct, frozen=True, kw_only=True):
         """Htmx attributes of an element: ``get``, ``target`` and so on."""
         return {f"hx-{name}": value for name, value in attributes.items()} | {"hx-nonce": self.nonce}
 
+    @property
+    def heading(self) -> h.Element:
+        """The heading of a page; of a part, one below that of its page."""
+        return h.h1 if self.target is None else h.h2
+
     def form_of(self, action: str, *content: h.Node, attempt: str | None = None, **attributes: str) -> h.Element:
         """A form that writes; it carries the session's token, and an id that makes a repeat the same write: that of an
         earlier ``attempt`` that was not confirmed, or a new one.

@@ -114,7 +114,7 @@ def _pane(visit: Visit, view: QueueView, page: StackPage, totals: StackTotals) -
     address = view.address
     return (
         h.header(".queue-head")[
-            h.h1(".hidden")["Queue"],
+            visit.heading(".hidden")["Queue"],
             h.div(f"#{NEWS}", role="status")[_counts(totals, visit.now)],
             h.div(".queue-tools")[
                 filter_form(address, view.programs, visit.signed_in.session.name), order_menu(address)

@@ -156,7 +156,7 @@ def _head(visit: Visit, view: WorkspaceView) -> h.Element:
             h.span(".late")[time_left(stack.due_at, visit.now)] if is_late else None,
             h.span[" · ".join(filter(None, words))],
         ],
-        h.h1[_who(view), " ", h.code[stack.who.id]],
+        visit.heading(".title")[_who(view), " ", h.code[stack.who.id]],
         h.p[_sentence(view)],
     ]
 
