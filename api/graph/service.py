@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 import msgspec
 from anyio import to_thread
 
-from clearhold.api.accounts.routes import AccountFinder, last_four_of
+from clearhold.api.accounts.routes import AccountFinder
 from clearhold.api.area import Resources
 from clearhold.api.graph import schemas
 from clearhold.api.graph.schemas import EdgeTotals, GraphEdge, NodeType, SubjectGraph, TransferTotals
@@ -27,6 +27,7 @@ from clearhold.features.core.rows.alerts import AlertRow
 from clearhold.features.core.vocabulary import ActorType, AlertStatus, Band, Score, SubjectType, band_of
 from clearhold.features.shard.questions import ReadScores
 from clearhold.features.state.program import AGENTS_SLUG
+from clearhold.store.duck.accounts import last_four_of
 from clearhold.store.duck.alerts import Alerts
 from clearhold.store.duck.money_graph import (
     NO_FACTS,
