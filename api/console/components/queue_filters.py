@@ -201,6 +201,8 @@ def order_menu(address: QueueAddress) -> h.Element:
                 ]
                 for order, words in ORDERS.items()
             ),
+            h.li[h.a(href="/console/commands", data_opens="commands")["commands ", h.kbd["Ctrl"], " ", h.kbd["K"]]],
+            h.li[h.a(href="/console/keys", data_opens="keys-sheet")["all keys ", h.kbd["?"]]],
             h.li[
                 h.a(href=address.href(view=None))["as a list"]
                 if address.is_table
