@@ -95,7 +95,7 @@ def serve(settings: Settings, *, on_ready: Callable[[str], None]) -> None:
         resources = _resources(stores, flows, partial(_degraded_work, supervision, started.live), issuer)
         admin_token = settings.admin_token or data_dir.admin_token(lambda: new_token(ADMIN_TOKEN_PREFIX))
         checks = wired_checks(stores, settings.origins(base_url), admin_token=admin_token, limits=settings.rate_limits)
-        app = application(resources, checks, base_url=base_url)
+        app = application(resources, checks, base_url=base_url, identity=settings.console_identity)
         metrics = _metrics(stores, started, flows, resources.pending, supervision, connections, settings)
         request_log = RequestLog(stores.clock)
         observed = Observed(app, RequestMetrics(metrics, verdicts=VERDICTS), request_log)

@@ -14,6 +14,7 @@ import msgspec
 from clearhold.api.http.head import Origins
 from clearhold.api.http.limits import DEFAULT_LIMITS, RATE_LIMITS, limits_of
 from clearhold.api.http.operation import RateClass
+from clearhold.api.http.proxy_identity import ConsoleIdentity
 from clearhold.api.telemetry.metrics import MOST_PROGRAMS
 from clearhold.store.errors import StartupError
 
@@ -52,6 +53,10 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     live_hours: int = 72
     allow_local: bool = False  # endpoints, a bank and a scan index on this machine
     connector_origins: tuple[str, ...] = ()  # beside the service's own: whose pages may call the connector
+    console_identity_header: str | None = None  # in which the bank's proxy names a person
+    console_identity_peer: str | None = None  # the proxy's address
+    console_identity_tenant: str | None = None  # the slug of the persons' bank
+    console_token_sign_in: bool = True  # the operator token begins sessions of the console
     rate_limits: Mapping[RateClass, int] = msgspec.field(default_factory=lambda: DEFAULT_LIMITS)
 
     @classmethod
@@ -64,10 +69,24 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         read = {name: setting(name, environment) for name in _VARIABLES if name not in given}
         given |= {name: value for name, value in read.items() if value is not None}
         settings = cls(data=data, host=host, port=port, **{"scorers": _usual_scorers()} | given)
+        identity = settings.console_identity
+        if len({identity.header is None, identity.peer is None, identity.tenant is None}) > 1:
+            raise _refused(
+                _IDENTITY_HEADER, "needs CLEARHOLD_CONSOLE_IDENTITY_PEER and CLEARHOLD_CONSOLE_IDENTITY_TENANT"
+            )
         for variable, url in ((_BANK_URL, settings.bank_url), (_SCAN_INDEX_URL, settings.scan_index_url)):
             if not settings.allow_local and url is not None and url.startswith("http:"):
                 raise _refused(variable, _NEEDS_TLS)
         return settings
+
+    @property
+    def console_identity(self) -> ConsoleIdentity:
+        return ConsoleIdentity(
+            header=self.console_identity_header,
+            peer=self.console_identity_peer,
+            tenant=self.console_identity_tenant,
+            token_sign_in=self.console_token_sign_in,
+        )
 
     def origins(self, base_url: str) -> Origins:
         """The origins whose pages may call the connector."""
@@ -168,6 +187,21 @@ def _outbound_url(no_more: str = "") -> Callable[[str, str], str]:
     return read
 
 
+def _header_name(variable: str, text: str) -> str:
+    if not _HEADER_NAME.fullmatch(text) or text.lower() in {"authorization", "cookie", "host", "origin"}:
+        raise _refused(variable, "must be the name of a header, as X-Forwarded-User")
+    return text
+
+
+def _address(variable: str, text: str) -> str:
+    try:
+        return str(ip_address(text))
+    except ValueError:
+        raise _refused(variable, "must be the address of the proxy, as 10.0.0.7") from None
+
+
+_IDENTITY_HEADER: Final = "CLEARHOLD_CONSOLE_IDENTITY_HEADER"
+_HEADER_NAME: Final = re.compile(r"[A-Za-z][A-Za-z0-9-]{0,63}", re.ASCII)
 _BANK_URL: Final = "CLEARHOLD_BANK_URL"
 _SCAN_INDEX_URL: Final = "CLEARHOLD_SCAN_INDEX_URL"
 _VARIABLES: Final[Mapping[str, tuple[str, Callable[[str, str], Any]]]] = {
@@ -191,6 +225,10 @@ _VARIABLES: Final[Mapping[str, tuple[str, Callable[[str, str], Any]]]] = {
     "live_hours": ("CLEARHOLD_LIVE_HOURS", _number(1, 8_760, "a number of hours, {}")),
     "allow_local": (_ALLOW_LOCAL, lambda _, text: text == "1"),
     "connector_origins": ("CLEARHOLD_CONNECTOR_ORIGINS", _origins),
+    "console_identity_header": (_IDENTITY_HEADER, _header_name),
+    "console_identity_peer": ("CLEARHOLD_CONSOLE_IDENTITY_PEER", _address),
+    "console_identity_tenant": ("CLEARHOLD_CONSOLE_IDENTITY_TENANT", lambda _, text: text),
+    "console_token_sign_in": ("CLEARHOLD_CONSOLE_TOKEN_SIGN_IN", _on_or_off),
     "rate_limits": (RATE_LIMITS, lambda _, text: limits_of(text)),
 }
 """Each setting with its variable, and its parser; an unset variable means the default."""

@@ -51,6 +51,7 @@ class SignedInBy(StrEnum):
     TOKEN = "token"  # noqa: S105 - the tenant's operator token; the name is a claim
     PERSON = "person"  # a token that was issued to the person
     KEY = "key"  # an API key: read only
+    PROXY = "proxy"  # the bank's proxy, which names the person in each request
 
 
 class Session(msgspec.Struct, frozen=True, kw_only=True, gc=False):

@@ -28,6 +28,7 @@ from clearhold.api.console.way_back import sign_in_for
 from clearhold.api.http.envelope import INTERNAL, ApiRequest, refusal_of, request_id, stamp_headers
 from clearhold.api.http.error_table import ERRORS
 from clearhold.api.http.head import split_as_sent
+from clearhold.api.http.proxy_identity import TOKENS_ALONE, ConsoleIdentity
 from clearhold.store.sessions import Sessions
 from clearhold.store.start_links import StartLinks
 
@@ -36,14 +37,18 @@ ROOT: Final = "/console"
 log = structlog.get_logger()
 
 
-def application(resources: Resources, checks: Checks, *, base_url: str) -> ASGIApp:
+def application(
+    resources: Resources, checks: Checks, *, base_url: str, identity: ConsoleIdentity = TOKENS_ALONE
+) -> ASGIApp:
     """The API and the console, with the same services."""
     services, stores = services_of(resources), resources.stores
     api = http_app(ROUTES, services, gate=wired_gate(stores, checks), base_url=base_url)
-    return beside(api, wired_console(stores, services, checks))
+    return beside(api, wired_console(stores, services, checks, identity))
 
 
-def wired_console(stores: Stores, services: Mapping[str, object], checks: Checks) -> Litestar:
+def wired_console(
+    stores: Stores, services: Mapping[str, object], checks: Checks, identity: ConsoleIdentity = TOKENS_ALONE
+) -> Litestar:
     """``services`` are those of the areas by name."""
     clock = stores.clock
     of_areas = ConsoleServices.of(
@@ -52,6 +57,7 @@ def wired_console(stores: Stores, services: Mapping[str, object], checks: Checks
         sessions=Sessions(stores.hot, clock),
         start_links=StartLinks(stores.hot),
         tries=SignInTries(clock),
+        identity=identity,
         presence=Presence(),
     )
     app = Litestar(

@@ -75,7 +75,7 @@ class Guard(ASGIMiddleware):
         scope[VISIT] = visit  # type: ignore[typeddict-unknown-key]
         if not reads:
             _check_site(scope)
-        who = await self._signed_in(scope)
+        who = await self._signed_in(scope, visit.named)
         if who is None and not is_public:
             raise NotSignedInError
         if who is None:
@@ -102,15 +102,16 @@ class Guard(ASGIMiddleware):
             target=_id_of(target) if is_part else None,
             address=scope["client"][0] if scope["client"] else "",
             browser=cookie_of(scope, BROWSER),
+            named=self._services.identity.name_in(scope),
             now=self._clock.now(),
         )
 
-    async def _signed_in(self, scope: Any) -> SignedIn | None:
+    async def _signed_in(self, scope: Any, named: str | None) -> SignedIn | None:
         """The session of the request's cookie, while it and its credential are valid."""
         secret = cookie_of(scope)
         in_use = not header_values(scope, UNATTENDED)
         session = None if secret is None else await self._services.sessions.of_secret(secret, in_use=in_use)
-        if session is None:
+        if session is None or not self._services.identity.admits(session.signed_in_by, session.name, named):
             return None
         proven = self._services.authenticator.of_credential(session.tenant_id, session.signed_in_by, session.credential)
         if proven is None:

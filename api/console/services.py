@@ -12,6 +12,7 @@ from clearhold.api.counts.routes import CountService
 from clearhold.api.dispositions.routes import DispositionService
 from clearhold.api.explain.service import ExplainService
 from clearhold.api.http.auth import Authenticator
+from clearhold.api.http.proxy_identity import ConsoleIdentity
 from clearhold.api.labels.routes import LabelService
 from clearhold.api.live.routes import LiveService
 from clearhold.api.metrics.routes import MetricsService
@@ -35,6 +36,7 @@ class ConsoleServices(NamedTuple):
     start_links: StartLinks
     accounts: AccountService
     tries: SignInTries
+    identity: ConsoleIdentity
     actions: ActionService
     alerts: AlertService
     counts: CountService

@@ -32,7 +32,8 @@ class SignedIn(NamedTuple):
 
 class Visit(msgspec.Struct, frozen=True, kw_only=True):
     """``nonce`` marks the elements that htmx may act on; ``target`` is the part of the page that the answer replaces,
-    None for a whole page; ``browser`` is the browser's secret; ``now`` is the instant of arrival.
+    None for a whole page; ``browser`` is the browser's secret, ``named`` the person that the bank's proxy
+    names; ``now`` is the instant of arrival.
     """
 
     services: ConsoleServices
@@ -45,6 +46,7 @@ class Visit(msgspec.Struct, frozen=True, kw_only=True):
     target: str | None
     address: str
     browser: str | None
+    named: str | None
     now: int
 
     @property

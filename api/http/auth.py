@@ -116,6 +116,8 @@ class Authenticator:
         tenant = tenancy.tenants.find(tenant_id)
         if tenant is None:
             return None
+        if signed_in_by is SignedInBy.PROXY:
+            return msgspec.structs.replace(_operator_of(tenant), id=credential, has_own_token=True)
         if signed_in_by is SignedInBy.PERSON:
             issued = tenancy.person_tokens.find(tenant_id, credential)
             return self._person(issued) if issued is not None and issued.is_valid(now) else None
@@ -123,6 +125,11 @@ class Authenticator:
             key = tenancy.keys.find(tenant_id, credential)
             return self._key_principal(key, tenant) if key is not None and key.revoked_at is None else None
         return _operator_of(tenant) if tenancy.operator_tokens.is_valid(tenant_id, credential, at=now) else None
+
+    def tenant_id_of(self, slug: str) -> str | None:
+        """The id of the tenant with this slug, for persons that the bank's proxy names."""
+        tenant = self._tenancy.tenants.find_by_slug(slug)
+        return None if tenant is None else tenant.id
 
     def _is_admin(self, token: str) -> bool:
         return compare_digest(token_digest(token), self._admin_digest)

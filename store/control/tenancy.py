@@ -170,6 +170,9 @@ class Tenants:
     def has_slug(self, slug: str) -> bool:
         return slug in self._id_by_slug
 
+    def find_by_slug(self, slug: str) -> Tenant | None:
+        return self._tenants.get(self._id_by_slug.get(slug, ""))
+
     def list_all(self) -> tuple[Tenant, ...]:
         """All tenants, newest first."""
         return tuple(sorted(self._tenants.values(), key=lambda tenant: (tenant.created_at, tenant.id), reverse=True))

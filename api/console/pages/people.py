@@ -20,6 +20,7 @@ CREDENTIALS: Final[Mapping[SignedInBy, str]] = {
     SignedInBy.TOKEN: "the bank's operator token and a typed name",
     SignedInBy.PERSON: "a token that was issued to this person",
     SignedInBy.KEY: "an API key, to read",
+    SignedInBy.PROXY: "the bank's own sign-in, by its proxy",
 }
 
 log = structlog.get_logger()

@@ -9,7 +9,7 @@ from clearhold.api.console.visit import Answer, HtmlAnswer, RedirectAnswer, Visi
 from clearhold.api.console.way_back import SIGN_IN, way_back
 from clearhold.api.http.auth import confirmed_name, person_named
 from clearhold.api.http.operation import Access
-from clearhold.features.core.errors import RateLimitedError, RiskError
+from clearhold.features.core.errors import ErrorCode, ForbiddenError, RateLimitedError, RiskError
 from clearhold.features.core.principal import Principal, PrincipalKind
 from clearhold.store.keys import token_digest
 from clearhold.store.sessions import SignedInBy
@@ -17,18 +17,24 @@ from clearhold.store.start_links import SessionStart
 
 TOO_MANY_TRIES: Final = "Too many tries from this address. Try again in {}."
 ENDED: Final = "The session has ended. Sign in again: what you sent is kept, and nothing was done yet."
+SIGN_IN_OFF: Final = "The operator token does not sign in here. Sign in as the person that you are."
+NO_TENANT: Final = "The bank of the persons that the proxy names is not known to this service."
 _NAME: Final = "The name"
 
 
 async def show(visit: Visit) -> Answer:
     if visit.who is not None:
         return RedirectAnswer(way_back(visit.query.get("next", "")))
+    if visit.named is not None:
+        return await enter(visit, _named(visit, visit.named), visit.query.get("next", ""))
     return _page(visit, visit.query.get("next", ""))
 
 
 async def sign_in(visit: Visit) -> Answer:
     """Begin a session for the holder of a token. A key's session has the key's name and reads only."""
     wanted = visit.form.get("next", "")
+    if visit.named is not None:
+        return await enter(visit, _named(visit, visit.named), wanted)
     try:
         start = start_of(visit)
     except RateLimitedError as error:
@@ -67,9 +73,20 @@ def _proven(visit: Visit) -> SessionStart:
     if proven.kind is PrincipalKind.KEY:
         return SessionStart(proven.tenant_id, proven.operator, SignedInBy.KEY, proven.id)
     name = _name_of(proven, visit.form.get("name", ""))
+    if not proven.has_own_token and not visit.services.identity.token_sign_in:
+        raise ForbiddenError(SIGN_IN_OFF, ErrorCode.PERSON_TOKEN_REQUIRED)
     if proven.has_own_token:
         return SessionStart(proven.tenant_id, name, SignedInBy.PERSON, proven.id)
     return SessionStart(proven.tenant_id, name, SignedInBy.TOKEN, token_digest(token))
+
+
+def _named(visit: Visit, name: str) -> SessionStart:
+    """The session of the person that the bank's proxy names."""
+    identity = visit.services.identity
+    tenant_id = visit.services.authenticator.tenant_id_of(identity.tenant or "")
+    if tenant_id is None:
+        raise ForbiddenError(NO_TENANT, ErrorCode.TENANT_MISMATCH)
+    return identity.start_of(tenant_id, name)
 
 
 def _name_of(proven: Principal, given: str) -> str:
@@ -88,16 +105,25 @@ def _page(
         h.form(method="post", action=SIGN_IN)[
             h.input(type="hidden", name="next", value=wanted),
             kept_fields(visit),
-            h.label(for_="token")["Token"],
-            h.input("#token", type="password", name="token", required=True, autocomplete="current-password"),
-            h.p(".small")["The bank's operator token, a token that was issued to you, or an API key to read."],
-            h.label(for_="name")["Your name"],
-            h.input("#name", name="name", value=_name_given(visit), autocomplete="username", maxlength="128"),
-            h.p(".small")["It goes on the record with each decision, as in ann@bank.example."],
-            h.button(".main", type="submit")["Sign in"],
+            _fields(visit),
+            h.button(".main", type="submit")["Sign in" if visit.named is None else f"Go on as {visit.named}"],
         ],
     ]
     return HtmlAnswer("Sign in", content, status, headers or {})
+
+
+def _fields(visit: Visit) -> h.Node:
+    """Token and name; nothing where the bank's proxy names the person."""
+    if visit.named is not None:
+        return None
+    return (
+        h.label(for_="token")["Token"],
+        h.input("#token", type="password", name="token", required=True, autocomplete="current-password"),
+        h.p(".small")["The bank's operator token, a token that was issued to you, or an API key to read."],
+        h.label(for_="name")["Your name"],
+        h.input("#name", name="name", value=_name_given(visit), autocomplete="username", maxlength="128"),
+        h.p(".small")["It goes on the record with each decision, as in ann@bank.example."],
+    )
 
 
 def _name_given(visit: Visit) -> str:
