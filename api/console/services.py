@@ -21,6 +21,7 @@ from clearhold.api.parties.routes import PartyService
 from clearhold.api.policies.service import PolicyService
 from clearhold.api.program_service import ProgramService
 from clearhold.api.record.service import RecordService
+from clearhold.api.search.routes import SearchService
 from clearhold.api.stacks.routes import StackService
 from clearhold.api.timeline.routes import TimelineService
 from clearhold.api.transfers.service import TransferService
@@ -49,6 +50,7 @@ class ConsoleServices(NamedTuple):
     policies: PolicyService
     programs: ProgramService
     record: RecordService
+    search: SearchService
     stacks: StackService
     timeline: TimelineService
     transfers: TransferService
