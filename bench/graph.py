@@ -80,7 +80,7 @@ def _write(writer: BatchWriter, transfers: int, now: int) -> None:
     for first in range(0, every, _BATCH):
         numbers = range(first, min(every, first + _BATCH))
         rows = [
-            _transfer(random, number, every, now, status) for status in ("PENDING", "SETTLED") for number in numbers
+            transfer_row(random, number, every, now, status) for status in ("PENDING", "SETTLED") for number in numbers
         ]
         writer.commit(row_tables({TransferRow: rows}), {}, now)
     writer.commit(
@@ -88,14 +88,18 @@ def _write(writer: BatchWriter, transfers: int, now: int) -> None:
     )
 
 
-def _transfer(random: Random, number: int, every: int, now: int, status: str) -> TransferRow:
+def transfer_id_of(number: int) -> str:
+    return f"acht_2zExampleOfATransfer{number:08}"
+
+
+def transfer_row(random: Random, number: int, every: int, now: int, status: str) -> TransferRow:
     created_at = now - (every - 1 - number) * _OLDER * _DAYS * DAY_US // every
     of_hub = number % 2 == 0
     later = status == "SETTLED"
     return TransferRow(
         "tenant",
         _PROGRAM,
-        f"acht_2zExampleOfATransfer{number:08}",
+        transfer_id_of(number),
         _SHARD,
         2 * number + later + 1,
         rail="ach",

@@ -101,7 +101,8 @@ class AlertPages:
         database = resources.stores.database
         self._programs = resources.programs
         self._lists, self._names = AlertLists(database, resources.waiting_alerts), SubjectNames(database)
-        self._summaries, self._assignments = AlertSummaries(database), AlertAssignments(database)
+        self._summaries = AlertSummaries(database, resources.waiting_alerts)
+        self._assignments = AlertAssignments(database)
 
     async def read(
         self,

@@ -218,10 +218,10 @@ class GraphService:
         """The transfers of held alerts, as in the money that stacks hold."""
         return tuple(
             alert.transfer_id
-            for _, alerts in self._waiting.every_stack(principal)
+            for _, alerts in self._waiting.every_stack(principal, frozenset({AlertStatus.HELD}))
             if alerts[0].program_id == program_id
             for alert in alerts
-            if alert.status == AlertStatus.HELD and alert.transfer_id is not None
+            if alert.transfer_id is not None
         )
 
     def _edges(

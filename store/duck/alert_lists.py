@@ -6,7 +6,7 @@ How     Of alerts that wait, pages come from memory (``waiting_alerts.py``); of 
 Errors  none
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Final, NamedTuple
 
 import duckdb
@@ -100,6 +100,8 @@ def matcher(wanted: AlertFilter, ids: frozenset[str] | None) -> Callable[[Waitin
         )
         if values is not None
     ]
+    if not among and wanted == AlertFilter(sort=wanted.sort, now=wanted.now):
+        return _is_any
     start, end, now = wanted.opened_from, wanted.opened_to, wanted.now
     assignees = None if wanted.assignees is None else assignee_keys(wanted.assignees)
 
@@ -117,6 +119,10 @@ def matcher(wanted: AlertFilter, ids: frozenset[str] | None) -> Callable[[Waitin
     return matches
 
 
+def _is_any(_: WaitingAlert) -> bool:
+    return True
+
+
 class AllowedIds(CommittedRows):
     def narrowed(self, principal: Principal, wanted: AlertFilter) -> frozenset[str] | None:
         """The alerts that the filters on other tables allow; None without such a filter."""
@@ -126,7 +132,7 @@ class AllowedIds(CommittedRows):
         return frozenset(id_ for (id_,) in self._read(_IDS.format(matching=predicate.sql), predicate.values))
 
 
-class AlertFigures(msgspec.Struct, frozen=True, rename="camel"):
+class AlertFigures(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
     """The figures of evidence that a summary has; that of an appeal has the transfers alone."""
 
     finding: str | None = None
@@ -163,7 +169,7 @@ class AlertSummaryRow(msgspec.Struct, frozen=True):
     from_history: bool
     queue_rank: int
     stack_id: str | None
-    evidence: str  # JSON
+    evidence: str  # JSON; of a row in memory, the figures alone
 
     @property
     def figures(self) -> AlertFigures:
@@ -173,7 +179,26 @@ class AlertSummaryRow(msgspec.Struct, frozen=True):
 class AlertSummaries(
     Timeline[AlertSummaryRow, AlertSummaryRow], table="alerts", row_type=AlertSummaryRow, rank="queue_rank"
 ):
-    """Reads the rows of keys."""
+    """Reads the rows of keys. They are kept in memory without the rest of their evidence: it is scattered over the
+    table, and most of the cost of a page.
+    """
+
+    def __init__(self, connection: duckdb.DuckDBPyConnection, waiting: WaitingAlertIndex) -> None:
+        super().__init__(connection)
+        self._kept = waiting.kept_rows
+
+    def of_keys(self, principal: Principal, keys: Sequence[RowKey]) -> list[AlertSummaryRow]:
+        tenant_id = principal.tenant_id
+
+        def read(missing: list[RowKey]) -> dict[RowKey, AlertSummaryRow]:
+            rows = super(AlertSummaries, self).of_keys(principal, [key[1:] for key in missing])
+            return {(tenant_id, row.id, row.offset): _without_rest(row) for row in rows}
+
+        return self._kept.read([(tenant_id, *key) for key in keys], read)
+
+
+def _without_rest(row: AlertSummaryRow) -> AlertSummaryRow:
+    return msgspec.structs.replace(row, evidence=msgspec.json.encode(row.figures).decode())
 
 
 _NAMES: Final = f"""

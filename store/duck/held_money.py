@@ -1,7 +1,8 @@
 """The money that stacks hold: US cents of the transfers of their held alerts, each transfer once.
 
 How     The amounts of transfers that were asked for stay in memory. A read takes in the rows of transfers since the
-        last one, by ``rowid``, and looks for the others only when it does not have them
+        last one, by ``rowid``, and looks for the others only when it does not have them. The sum of a stack stays until
+        its alerts or an amount change
 """
 
 from collections.abc import Sequence
@@ -13,7 +14,7 @@ import duckdb
 from clearhold.features.core.principal import Principal
 from clearhold.features.core.vocabulary import AlertStatus
 from clearhold.store.duck.committed_rows import CommittedRows
-from clearhold.store.duck.waiting_alert import WaitingAlert
+from clearhold.store.duck.waiting_stacks import Members
 from clearhold.store.tables import TEXTS, listed
 
 # ruff: noqa: S608 - statements are built from constants; every value is a parameter
@@ -36,34 +37,48 @@ class HeldMoney(CommittedRows):
         self._lock = Lock()
         self._read_upto = -1
         self._amounts: dict[_Transfer, tuple[int, int | None]] = {}  # offset and cents, None in no US dollars
+        self._sums: dict[tuple[str, str], tuple[Members, int | None]] = {}  # by tenant and stack, of these alerts
 
-    def of(self, principal: Principal, stacks: Sequence[tuple[str, Sequence[WaitingAlert]]]) -> dict[str, int]:
+    def of(self, principal: Principal, stacks: Sequence[tuple[str, Members]]) -> dict[str, int]:
         """By stack; a stack that holds no transfer in US dollars is left out."""
-        transfers = {stack_id: theirs for stack_id, alerts in stacks if (theirs := _held_transfers(principal, alerts))}
-        if not transfers:
-            return {}
-        wanted = set[_Transfer]().union(*transfers.values())
+        tenant_id = principal.tenant_id
         with self._lock:
-            self._catch_up(wanted)
-            amounts = {transfer: self._amounts[transfer][1] for transfer in wanted}
-        cents = {
-            stack_id: [amount for transfer in theirs if (amount := amounts[transfer]) is not None]
-            for stack_id, theirs in transfers.items()
-        }
-        return {stack_id: sum(each) for stack_id, each in cents.items() if each}
+            self._catch_up()
+            sums = self._sums
+            changed = [
+                (stack_id, alerts)
+                for stack_id, alerts in stacks
+                if (kept := sums.get((tenant_id, stack_id))) is None or kept[0] is not alerts
+            ]
+            if changed:
+                self._sum(tenant_id, changed)
+            cents = [(stack_id, sums[tenant_id, stack_id][1]) for stack_id, _ in stacks]
+        return {stack_id: each for stack_id, each in cents if each is not None}
 
-    def _catch_up(self, wanted: set[_Transfer]) -> None:
-        """Have the amounts of these transfers as of the newest row."""
-        if len(self._amounts) + len(wanted) > MOST_KEPT:
+    def _sum(self, tenant_id: str, stacks: Sequence[tuple[str, Members]]) -> None:
+        """Have the sums of these stacks; all others stay in memory, or none does."""
+        transfers = {stack_id: _held_transfers(tenant_id, alerts) for stack_id, alerts in stacks}
+        wanted = set[_Transfer]().union(*transfers.values())
+        missing = wanted - self._amounts.keys()
+        if missing:
+            self._take(-1, self._read_upto, missing)
+        for stack_id, alerts in stacks:
+            cents = [amount for each in transfers[stack_id] if (amount := self._amounts[each][1]) is not None]
+            self._sums[tenant_id, stack_id] = alerts, sum(cents) if cents else None
+
+    def _catch_up(self) -> None:
+        """Have the amounts in memory as of the newest row, and not too many."""
+        if len(self._amounts) > MOST_KEPT or len(self._sums) > MOST_KEPT:
             self._amounts.clear()
+            self._sums.clear()
         newest = self._value(_NEWEST_ROW, [])
         upto = -1 if newest is None else newest
         if upto > self._read_upto and self._amounts:
-            self._take(self._read_upto, upto, set(self._amounts))
+            former = dict(self._amounts)
+            self._take(self._read_upto, upto, set(former))
+            if any(self._amounts[each][1] != amount for each, (_, amount) in former.items()):
+                self._sums.clear()
         self._read_upto = upto
-        missing = wanted - self._amounts.keys()
-        if missing:
-            self._take(-1, upto, missing)
 
     def _take(self, after: int, upto: int, transfers: set[_Transfer]) -> None:
         ids = sorted({transfer[2] for transfer in transfers})
@@ -75,9 +90,9 @@ class HeldMoney(CommittedRows):
                 self._amounts[transfer] = (offset, cents)
 
 
-def _held_transfers(principal: Principal, alerts: Sequence[WaitingAlert]) -> set[_Transfer]:
+def _held_transfers(tenant_id: str, alerts: Members) -> set[_Transfer]:
     return {
-        (principal.tenant_id, alert.program_id, alert.transfer_id)
+        (tenant_id, alert.program_id, alert.transfer_id)
         for alert in alerts
         if alert.status == AlertStatus.HELD and alert.transfer_id is not None
     }

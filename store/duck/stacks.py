@@ -23,7 +23,7 @@ from clearhold.store.duck.committed_rows import RowKey
 from clearhold.store.duck.held_money import HeldMoney
 from clearhold.store.duck.waiting_alert import WaitingAlert
 from clearhold.store.duck.waiting_alerts import WaitingAlertIndex
-from clearhold.store.duck.waiting_stacks import NO_KEY, PLACES, Members, PlacedStack, StackSort, placed
+from clearhold.store.duck.waiting_stacks import NO_KEY, PlacedStack, StackSort, placed
 from clearhold.store.tables import TEXTS, Predicate, listed
 
 # ruff: noqa: S608 - statements are built from constants; every value is a parameter
@@ -136,7 +136,7 @@ class Stacks(Alerts, table="alerts", row_type=AlertRow, rank="queue_rank"):
 
     def __init__(self, connection: duckdb.DuckDBPyConnection, waiting: WaitingAlertIndex) -> None:
         super().__init__(connection)
-        self._summaries, self._ids = AlertSummaries(connection), AllowedIds(connection)
+        self._summaries, self._ids = AlertSummaries(connection, waiting), AllowedIds(connection)
         self._waiting, self._held_money = waiting, HeldMoney(connection)
 
     def page_of(
@@ -210,23 +210,18 @@ class Stacks(Alerts, table="alerts", row_type=AlertRow, rank="queue_rank"):
     def _of_waiting(
         self, principal: Principal, wanted: StackFilter, after: tuple[int, str] | None, limit: int
     ) -> list[StackFigures]:
-        matches = _matcher(wanted, self._ids.narrowed(principal, wanted))
-        statuses = frozenset(map(str, WAITING if wanted.statuses is None else wanted.statuses))
-        if wanted.sort is not StackSort.HELD_CENTS and statuses.issuperset(WAITING):
-            page = self._waiting.stacks(principal, wanted.sort, matches, after=after, limit=limit)
-            cents = self._held_money.of(principal, [(stack.id, stack.alerts) for stack in page])
+        statuses = frozenset(map(AlertStatus, WAITING if wanted.statuses is None else wanted.statuses))
+        ids = self._ids.narrowed(principal, wanted)
+        matches = _matcher(msgspec.structs.replace(wanted, statuses=None), ids)
+        if wanted.sort is StackSort.HELD_CENTS:
+            every, cents = self._waiting.every_stack(principal, statuses), dict[str, int]()
+            if AlertStatus.HELD in statuses:
+                held = self._waiting.every_stack(principal, frozenset({AlertStatus.HELD}))
+                cents = self._held_money.of(principal, held)
+            page = placed(every, lambda stack_id: cents.get(stack_id, NO_KEY), after, matches, limit)
         else:
-            every, cents = self._waiting.every_stack(principal), dict[str, int]()
-            if wanted.sort is StackSort.HELD_CENTS and AlertStatus.HELD in statuses:
-                cents = self._held_money.of(principal, every)
-            place = PLACES.get(wanted.sort)
-
-            def place_of(stack_id: str, alerts: Members) -> int:
-                return cents.get(stack_id, NO_KEY) if place is None else place(alerts)
-
-            page = placed(every, statuses, place_of, after, matches, limit)
-            if not cents:
-                cents = self._held_money.of(principal, [(stack.id, stack.alerts) for stack in page])
+            page = self._waiting.stacks(principal, wanted.sort, matches, statuses=statuses, after=after, limit=limit)
+            cents = self._held_money.of(principal, [(stack.id, stack.alerts) for stack in page])
         worst_of = {stack.id: max(stack.alerts, key=attrgetter("queue_rank", "id")) for stack in page}
         rows = self._summaries.of_keys(principal, [(alert.id, alert.offset) for alert in worst_of.values()])
         worst = {row.id: row for row in rows}

@@ -21,15 +21,16 @@ from enum import StrEnum
 from heapq import merge
 from itertools import islice
 from threading import Lock
-from typing import Final, NamedTuple, Protocol
+from typing import Any, Final, NamedTuple, Protocol
 
 import duckdb
 import msgspec
 
 from clearhold.features.core.principal import Principal
 from clearhold.features.core.rows.alerts import RANK_INSTANT_BITS
-from clearhold.features.core.vocabulary import WAITING
+from clearhold.features.core.vocabulary import WAITING, AlertStatus
 from clearhold.store.duck.committed_rows import CommittedRows
+from clearhold.store.duck.row_cache import RowCache
 from clearhold.store.duck.waiting_alert import WaitingAlert, WaitingAlertColumns
 from clearhold.store.duck.waiting_stacks import Members, PlacedStack, StackSort, WaitingStacks
 from clearhold.store.tables import TEXTS, listed, row_builder, select_list
@@ -37,8 +38,10 @@ from clearhold.store.tables import TEXTS, listed, row_builder, select_list
 # ruff: noqa: S608 - statements are built from constants; every value is a parameter
 
 MOST_MOVES: Final = 10_000
+MOST_KEPT: Final = 10_000  # rows of lists, of about 1 kB
 _WEIGHT_BITS: Final = 4
 _NEVER_DUE: Final = 2**RANK_INSTANT_BITS
+_ALL: Final = frozenset(WAITING)
 
 
 class AlertOrder(StrEnum):
@@ -119,7 +122,7 @@ class _TenantAlerts:
         self.numbers: Counter[tuple[str, str, str, str | None]] = Counter()
         self.due: defaultdict[str, list[int]] = defaultdict(list)  # by program, sorted due times
         self.orders: dict[AlertOrder, list[_Key]] = {order: [] for order in AlertOrder}
-        self.stacks = WaitingStacks()
+        self._stacks = {_ALL: WaitingStacks()}  # by the statuses whose alerts count, from their first read on
         self._moves: deque[_Move] = deque(maxlen=MOST_MOVES)
 
     def take(self, alert: WaitingAlert, at: int) -> bool:
@@ -153,20 +156,37 @@ class _TenantAlerts:
         alert = self.by_id.get(alert_id)
         if alert is not None and alert.assignee != assignee:
             self.by_id[alert_id] = assigned = _assigned(alert, assignee)
-            self.stacks.add(assigned)
+            self._add_to_stacks(assigned)
+
+    def _add_to_stacks(self, alert: WaitingAlert) -> None:
+        for statuses, stacks in self._stacks.items():
+            if alert.status in statuses:
+                stacks.add(alert)
 
     def _count(self, alert: WaitingAlert) -> None:
-        self.stacks.add(alert)
+        self._add_to_stacks(alert)
         self.numbers[_words_of(alert)] += 1
         if alert.due_at is not None:
             insort(self.due[alert.program_id], alert.due_at)
 
     def _uncount(self, alert: WaitingAlert) -> None:
-        self.stacks.remove(alert)
+        for statuses, stacks in self._stacks.items():
+            if alert.status in statuses:
+                stacks.remove(alert)
         self.numbers[_words_of(alert)] -= 1
         if alert.due_at is not None:
             due = self.due[alert.program_id]
             del due[bisect_left(due, alert.due_at)]
+
+    def stacks_of(self, statuses: frozenset[AlertStatus]) -> WaitingStacks:
+        """The stacks of the waiting alerts in these statuses."""
+        stacks = self._stacks.get(statuses)
+        if stacks is None:
+            stacks = self._stacks[statuses] = WaitingStacks()
+            for alert in self.by_id.values():
+                if alert.status in statuses:
+                    stacks.add(alert)
+        return stacks
 
     def after(self, order: AlertOrder, key: _Key | None, as_of: int) -> Iterator[_Key]:
         """The keys behind ``key``, with the places as of a rowid."""
@@ -225,6 +245,7 @@ class WaitingAlertIndex(CommittedRows):
         self._read_upto: int | None = None
         self._assigned_upto = -1
         self._wait_again: defaultdict[str, list[str]] = defaultdict(list)  # by tenant: their assignees are not read yet
+        self.kept_rows = RowCache[tuple[Any, ...], Any](MOST_KEPT)
         self._of_tenant: dict[str, _TenantAlerts] = {}
 
     def page(
@@ -280,23 +301,24 @@ class WaitingAlertIndex(CommittedRows):
         order: StackSort,
         matches: Callable[[WaitingAlert], bool],
         *,
+        statuses: frozenset[AlertStatus] = _ALL,
         after: tuple[int, str] | None,
         limit: int,
     ) -> list[PlacedStack]:
-        """The first ``limit`` stacks behind a sort key and an id, one of whose waiting alerts matches; a stack is of
-        one program, which the principal reaches.
+        """The first ``limit`` stacks behind a sort key and an id, of their waiting alerts in the statuses, of which
+        one matches; a stack is of one program, which the principal reaches.
         """
         with self._lock:
             self._catch_up()
-            behind = self._tenant(principal).stacks.after(order, after)
+            behind = self._tenant(principal).stacks_of(statuses).after(order, after)
             reached = (stack for stack in behind if principal.reaches(stack.alerts[0].program_id))
             return [*islice((stack for stack in reached if any(map(matches, stack.alerts))), limit)]
 
-    def every_stack(self, principal: Principal) -> list[tuple[str, Members]]:
-        """The stacks within the principal's reach with their waiting alerts."""
+    def every_stack(self, principal: Principal, statuses: frozenset[AlertStatus] = _ALL) -> list[tuple[str, Members]]:
+        """The stacks within the principal's reach with their waiting alerts in the statuses."""
         with self._lock:
             self._catch_up()
-            every = self._tenant(principal).stacks.every()
+            every = self._tenant(principal).stacks_of(statuses).every()
         return [stack for stack in every if principal.reaches(stack[1][0].program_id)]
 
     def warm(self) -> None:

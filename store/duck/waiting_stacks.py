@@ -1,8 +1,7 @@
 """The waiting alerts of a tenant by stack, in memory, and the stacks in each order.
 
-How     A change of an alert marks its stack; the next page computes the sort keys of marked stacks alone. A page by the
-        order that is kept walks it from the cursor on; one by other statuses or by held money computes the key of every
-        stack from its waiting alerts
+How     A change of an alert marks its stack; the next page computes the sort keys of marked stacks alone, and walks its
+        order from the cursor on. One by held money computes the key of every stack
 """
 
 from bisect import bisect_left, bisect_right, insort
@@ -63,6 +62,7 @@ class WaitingStacks:
 
     def __init__(self) -> None:
         self._alerts: dict[str, dict[str, WaitingAlert]] = {}  # by stack and id
+        self._members: dict[str, Members] = {}  # by stack, since they were last read
         self._keys: dict[str, dict[StackSort, _Key]] = {}  # by stack
         self._orders: dict[StackSort, list[_Key]] = {order: [] for order in PLACES}
         self._marked: set[str] = set()
@@ -70,15 +70,15 @@ class WaitingStacks:
     def add(self, alert: WaitingAlert) -> None:
         if alert.stack_id is not None:
             self._alerts.setdefault(alert.stack_id, {})[alert.id] = alert
-            self._marked.add(alert.stack_id)
+            self._mark(alert.stack_id)
 
     def remove(self, alert: WaitingAlert) -> None:
         if alert.stack_id is not None:
             del self._alerts[alert.stack_id][alert.id]
-            self._marked.add(alert.stack_id)
+            self._mark(alert.stack_id)
 
     def every(self) -> list[tuple[str, Members]]:
-        return [(stack_id, tuple(alerts.values())) for stack_id, alerts in self._alerts.items() if alerts]
+        return [(stack_id, self._members_of(stack_id)) for stack_id, alerts in self._alerts.items() if alerts]
 
     def after(self, order: StackSort, after: tuple[int, str] | None) -> Iterator[PlacedStack]:
         """The stacks behind a sort key and an id, of all their waiting alerts."""
@@ -86,7 +86,18 @@ class WaitingStacks:
         keys = self._orders[order]
         start = 0 if after is None else bisect_right(keys, (-after[0], after[1]))
         for number, stack_id in islice(keys, start, None):
-            yield PlacedStack(-number, stack_id, tuple(self._alerts[stack_id].values()))
+            yield PlacedStack(-number, stack_id, self._members_of(stack_id))
+
+    def _mark(self, stack_id: str) -> None:
+        self._marked.add(stack_id)
+        self._members.pop(stack_id, None)
+
+    def _members_of(self, stack_id: str) -> Members:
+        """The same tuple until the stack changes."""
+        members = self._members.get(stack_id)
+        if members is None:
+            members = self._members[stack_id] = tuple(self._alerts[stack_id].values())
+        return members
 
     def _sort(self) -> None:
         """Bring the marked stacks to their places."""
@@ -112,22 +123,18 @@ class WaitingStacks:
 
 def placed(
     stacks: Sequence[tuple[str, Members]],
-    statuses: frozenset[str],
-    place: Callable[[str, Members], int],
+    place: Callable[[str], int],
     after: tuple[int, str] | None,
     matches: Callable[[WaitingAlert], bool],
     limit: int,
 ) -> list[PlacedStack]:
-    """The first ``limit`` stacks behind ``after``, of their alerts in the statuses, of which one has to match."""
+    """The first ``limit`` stacks behind ``after`` by their place; one of a stack's alerts has to match."""
     behind = None if after is None else (-after[0], after[1])
 
     def keys() -> Iterator[tuple[int, str, Members]]:
-        for stack_id, members in stacks:
-            alerts = tuple(alert for alert in members if alert.status in statuses)
-            if not alerts or not any(map(matches, alerts)):
-                continue
-            key = -place(stack_id, alerts)
-            if behind is None or (key, stack_id) > behind:
+        for stack_id, alerts in stacks:
+            key = -place(stack_id)
+            if (behind is None or (key, stack_id) > behind) and any(map(matches, alerts)):
                 yield key, stack_id, alerts
 
     first = nsmallest(limit, keys(), key=lambda each: each[:2])

@@ -301,7 +301,7 @@ def test_given_keys_when_the_summaries_are_read_then_they_are_in_that_order(
 ) -> None:
     commit(database, an_alert(id="a", evidence='{"finding":"Four."}'), an_alert(id="b"))
 
-    second, first = AlertSummaries(database).of_keys(OPERATOR, [("b", 1), ("a", 1)])
+    second, first = AlertSummaries(database, WaitingAlertIndex(database)).of_keys(OPERATOR, [("b", 1), ("a", 1)])
 
     assert [(row.id, row.evidence) for row in (first, second)] == [("a", '{"finding":"Four."}'), ("b", "{}")]
     assert SubjectNames(database).of(OPERATOR, {("entity", PROGRAM, "ent_9")}) == {}
