@@ -17,7 +17,7 @@ class RowCache(Generic[Key, Row]):
         self._rows: OrderedDict[Key, Row] = OrderedDict()
 
     def read(self, keys: Sequence[Key], missing: Callable[[list[Key]], dict[Key, Row]]) -> list[Row]:
-        """The rows of these keys, in their order; ``missing`` reads those that are not in memory, without the lock."""
+        """The rows of these keys, in their order; ``missing`` reads the others, without the lock."""
         with self._lock:
             rows = {key: self._rows[key] for key in keys if key in self._rows}
             for key in rows:

@@ -216,8 +216,8 @@ class Stacks(Alerts, table="alerts", row_type=AlertRow, rank="queue_rank"):
         if wanted.sort is StackSort.HELD_CENTS:
             every, cents = self._waiting.every_stack(principal, statuses), dict[str, int]()
             if AlertStatus.HELD in statuses:
-                held = self._waiting.every_stack(principal, frozenset({AlertStatus.HELD}))
-                cents = self._held_money.of(principal, held)
+                holding = self._waiting.every_stack(principal, frozenset({AlertStatus.HELD}))
+                cents = self._held_money.of(principal, holding)
             page = placed(every, lambda stack_id: cents.get(stack_id, NO_KEY), after, matches, limit)
         else:
             page = self._waiting.stacks(principal, wanted.sort, matches, statuses=statuses, after=after, limit=limit)
