@@ -81,6 +81,9 @@ def waits_only(wanted: AlertFilter) -> bool:
     return wanted.sort is AlertOrder.DUE_AT or wanted.overdue is True or is_asked
 
 
+_FILTERS: Final = tuple(name for name in AlertFilter.__struct_fields__ if name not in {"sort", "now"})
+
+
 def matcher(wanted: AlertFilter, ids: frozenset[str] | None) -> Callable[[WaitingAlert], bool]:
     """The filters as a function; ``ids`` are the alerts that the filters on other tables allow, None for any."""
     among = [
@@ -100,7 +103,7 @@ def matcher(wanted: AlertFilter, ids: frozenset[str] | None) -> Callable[[Waitin
         )
         if values is not None
     ]
-    if not among and wanted == AlertFilter(sort=wanted.sort, now=wanted.now):
+    if all(getattr(wanted, name) is None for name in _FILTERS) and ids is None:
         return _is_any
     start, end, now = wanted.opened_from, wanted.opened_to, wanted.now
     assignees = None if wanted.assignees is None else assignee_keys(wanted.assignees)

@@ -28,6 +28,11 @@ _AMOUNTS: Final = f"""
     WHERE rowid > ? AND rowid <= ? AND currency = 'USD' AND id IN {TEXTS}"""
 MOST_KEPT: Final = 100_000
 
+_Sum = tuple[Members, int | None]
+"""The cents of a stack's alerts."""
+
+_NO_SUM: Final[_Sum] = ((), None)
+
 
 class HeldMoney(CommittedRows):
     """Thread-safe."""
@@ -37,25 +42,21 @@ class HeldMoney(CommittedRows):
         self._lock = Lock()
         self._read_upto = -1
         self._amounts: dict[_Transfer, tuple[int, int | None]] = {}  # offset and cents, None in no US dollars
-        self._sums: dict[tuple[str, str], tuple[Members, int | None]] = {}  # by tenant and stack, of these alerts
+        self._sums: dict[str, dict[str, _Sum]] = {}  # by tenant and stack
 
     def of(self, principal: Principal, stacks: Sequence[tuple[str, Members]]) -> dict[str, int]:
         """By stack; a stack that holds no transfer in US dollars is left out."""
         tenant_id = principal.tenant_id
         with self._lock:
             self._catch_up()
-            sums = self._sums
-            changed = [
-                (stack_id, alerts)
-                for stack_id, alerts in stacks
-                if (kept := sums.get((tenant_id, stack_id))) is None or kept[0] is not alerts
-            ]
+            sums = self._sums.setdefault(principal.tenant_id, {})
+            changed = [stack for stack in stacks if sums.get(stack[0], _NO_SUM)[0] is not stack[1]]
             if changed:
-                self._sum(tenant_id, changed)
-            cents = [(stack_id, sums[tenant_id, stack_id][1]) for stack_id, _ in stacks]
+                self._sum(tenant_id, sums, changed)
+            cents = [(stack_id, sums[stack_id][1]) for stack_id, _ in stacks]
         return {stack_id: each for stack_id, each in cents if each is not None}
 
-    def _sum(self, tenant_id: str, stacks: Sequence[tuple[str, Members]]) -> None:
+    def _sum(self, tenant_id: str, sums: dict[str, _Sum], stacks: Sequence[tuple[str, Members]]) -> None:
         """Have the sums of these stacks; all others stay in memory, or none does."""
         transfers = {stack_id: _held_transfers(tenant_id, alerts) for stack_id, alerts in stacks}
         wanted = set[_Transfer]().union(*transfers.values())
@@ -64,11 +65,11 @@ class HeldMoney(CommittedRows):
             self._take(-1, self._read_upto, missing)
         for stack_id, alerts in stacks:
             cents = [amount for each in transfers[stack_id] if (amount := self._amounts[each][1]) is not None]
-            self._sums[tenant_id, stack_id] = alerts, sum(cents) if cents else None
+            sums[stack_id] = alerts, sum(cents) if cents else None
 
     def _catch_up(self) -> None:
         """Have the amounts in memory as of the newest row, and not too many."""
-        if len(self._amounts) > MOST_KEPT or len(self._sums) > MOST_KEPT:
+        if len(self._amounts) + sum(map(len, self._sums.values())) > MOST_KEPT:
             self._amounts.clear()
             self._sums.clear()
         newest = self._value(_NEWEST_ROW, [])

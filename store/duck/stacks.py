@@ -218,7 +218,7 @@ class Stacks(Alerts, table="alerts", row_type=AlertRow, rank="queue_rank"):
             if AlertStatus.HELD in statuses:
                 holding = self._waiting.every_stack(principal, frozenset({AlertStatus.HELD}))
                 cents = self._held_money.of(principal, holding)
-            page = placed(every, lambda stack_id: cents.get(stack_id, NO_KEY), after, matches, limit)
+            page = placed(every, cents, after, matches, limit)
         else:
             page = self._waiting.stacks(principal, wanted.sort, matches, statuses=statuses, after=after, limit=limit)
             cents = self._held_money.of(principal, [(stack.id, stack.alerts) for stack in page])

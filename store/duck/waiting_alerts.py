@@ -314,11 +314,15 @@ class WaitingAlertIndex(CommittedRows):
             reached = (stack for stack in behind if principal.reaches(stack.alerts[0].program_id))
             return [*islice((stack for stack in reached if any(map(matches, stack.alerts))), limit)]
 
-    def every_stack(self, principal: Principal, statuses: frozenset[AlertStatus] = _ALL) -> list[tuple[str, Members]]:
+    def every_stack(
+        self, principal: Principal, statuses: frozenset[AlertStatus] = _ALL
+    ) -> Sequence[tuple[str, Members]]:
         """The stacks within the principal's reach with their waiting alerts in the statuses."""
         with self._lock:
             self._catch_up()
             every = self._tenant(principal).stacks_of(statuses).every()
+        if principal.program_ids is None:
+            return every
         return [stack for stack in every if principal.reaches(stack[1][0].program_id)]
 
     def warm(self) -> None:

@@ -5,10 +5,10 @@ How     A change of an alert marks its stack; the next page computes the sort ke
 """
 
 from bisect import bisect_left, bisect_right, insort
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from enum import StrEnum
-from heapq import nsmallest
 from itertools import islice
+from operator import itemgetter
 from typing import Final, NamedTuple
 
 from clearhold.store.duck.waiting_alert import WaitingAlert
@@ -62,6 +62,7 @@ class WaitingStacks:
 
     def __init__(self) -> None:
         self._alerts: dict[str, dict[str, WaitingAlert]] = {}  # by stack and id
+        self._every: tuple[tuple[str, Members], ...] | None = None
         self._members: dict[str, Members] = {}  # by stack, since they were last read
         self._keys: dict[str, dict[StackSort, _Key]] = {}  # by stack
         self._orders: dict[StackSort, list[_Key]] = {order: [] for order in PLACES}
@@ -77,8 +78,12 @@ class WaitingStacks:
             del self._alerts[alert.stack_id][alert.id]
             self._mark(alert.stack_id)
 
-    def every(self) -> list[tuple[str, Members]]:
-        return [(stack_id, self._members_of(stack_id)) for stack_id, alerts in self._alerts.items() if alerts]
+    def every(self) -> Sequence[tuple[str, Members]]:
+        """The same sequence until a stack changes."""
+        if self._every is None:
+            every = [(stack_id, self._members_of(stack_id)) for stack_id, alerts in self._alerts.items() if alerts]
+            self._every = tuple(every)
+        return self._every
 
     def after(self, order: StackSort, after: tuple[int, str] | None) -> Iterator[PlacedStack]:
         """The stacks behind a sort key and an id, of all their waiting alerts."""
@@ -91,6 +96,7 @@ class WaitingStacks:
     def _mark(self, stack_id: str) -> None:
         self._marked.add(stack_id)
         self._members.pop(stack_id, None)
+        self._every = None
 
     def _members_of(self, stack_id: str) -> Members:
         """The same tuple until the stack changes."""
@@ -122,20 +128,20 @@ class WaitingStacks:
 
 
 def placed(
-    stacks: Sequence[tuple[str, Members]],
-    place: Callable[[str], int],
+    stacks: Iterable[tuple[str, Members]],
+    places: Mapping[str, int],
     after: tuple[int, str] | None,
     matches: Callable[[WaitingAlert], bool],
     limit: int,
 ) -> list[PlacedStack]:
-    """The first ``limit`` stacks behind ``after`` by their place; one of a stack's alerts has to match."""
-    behind = None if after is None else (-after[0], after[1])
+    """The first ``limit`` stacks behind ``after`` by these places; one of a stack's alerts has to match."""
+    ordered = sorted([(-places.get(stack_id, NO_KEY), stack_id, alerts) for stack_id, alerts in stacks], key=_place)
+    start = 0 if after is None else bisect_right(ordered, (-after[0], after[1]), key=_place)
+    behind = islice(ordered, start, None)
+    fitting = (
+        PlacedStack(-number, stack_id, alerts) for number, stack_id, alerts in behind if any(map(matches, alerts))
+    )
+    return [*islice(fitting, limit)]
 
-    def keys() -> Iterator[tuple[int, str, Members]]:
-        for stack_id, alerts in stacks:
-            key = -place(stack_id)
-            if (behind is None or (key, stack_id) > behind) and any(map(matches, alerts)):
-                yield key, stack_id, alerts
 
-    first = nsmallest(limit, keys(), key=lambda each: each[:2])
-    return [PlacedStack(-key, stack_id, alerts) for key, stack_id, alerts in first]
+_place: Final = itemgetter(0, 1)
