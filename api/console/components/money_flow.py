@@ -92,7 +92,9 @@ def money_flow(
     drawn = edges[:MOST_NODES]
     return h.section("#money.money", tabindex="-1")[
         h.h2["Where the money went"],
-        _drawing(center, drawn) if drawn else h.p["No transfer is named."],
+        h.div(".wide", tabindex="0", role="region", aria_label="Money in and out")[_drawing(center, drawn)]
+        if drawn
+        else h.p["No transfer is named."],
         h.p(".small")[f"{len(edges) - len(drawn)} further parties are in the table."]
         if len(edges) > len(drawn)
         else None,

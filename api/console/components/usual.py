@@ -43,7 +43,7 @@ def usual(
     ]
     return h.section("#usual.usual", tabindex="-1")[
         h.h2["Usual"],
-        _strip(recent, marked, lines, since, now),
+        h.div(".wide", tabindex="0", role="region", aria_label="Amounts")[_strip(recent, marked, lines, since, now)],
         h.ul(".legend")[(h.li[f"{words}: {money(value)}"] for words, value in lines)],
         h.dl(".facts")[_counts(features)],
     ]

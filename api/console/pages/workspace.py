@@ -14,7 +14,7 @@ from clearhold.api.console.components.presence import opened_slot, presence_slot
 from clearhold.api.console.components.rest import alerts, bank_object, decisions, earlier, features, policy
 from clearhold.api.console.components.usual import usual
 from clearhold.api.console.components.why import why
-from clearhold.api.console.components.words import band_mark, count, moment, money, outsider, span, time_left
+from clearhold.api.console.components.words import band_mark, count, key, moment, money, outsider, span, time_left
 from clearhold.api.console.pages.queue import beside_queue
 from clearhold.api.console.pages.workspace_view import WorkspaceView, about_of, timeline_of, view_of
 from clearhold.api.console.visit import Answer, HtmlAnswer, Visit
@@ -158,6 +158,12 @@ def _head(visit: Visit, view: WorkspaceView) -> h.Element:
         ],
         visit.heading(".title")[_who(view), " ", h.code[stack.who.id]],
         h.p[_sentence(view)],
+        h.nav(".jump", aria_label="On this page")[
+            h.a(href="#cleared", data_key="w")["How it would have cleared ", key("w")]
+            if view.explained is not None
+            else None,
+            h.a(".to-decision", href="#decide")["To the decision"] if _decides(visit, view) else None,
+        ],
     ]
 
 

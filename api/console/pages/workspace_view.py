@@ -21,6 +21,7 @@ from clearhold.api.stacks.schemas import Stack, StackDetail, StacksQuery
 from clearhold.api.timeline.routes import TimelinePage, TimelineQuery
 from clearhold.api.transfers.service import TransferQuery, TransfersQuery, TransferSummary
 from clearhold.features.core.errors import NotFoundError
+from clearhold.features.core.instants import MINUTE_US, format_instant, written_instant
 from clearhold.features.core.principal import Program
 from clearhold.features.core.vocabulary import WAITING, AlertStatus, SubjectType
 from clearhold.features.policy.bodies import PolicyBody
@@ -30,6 +31,7 @@ from clearhold.store.duck.waiting_stacks import StackSort
 PAGE: Final = 100
 MOST_READ_ALONE: Final = 20
 NEAR: Final = 25
+EVENTS: Final = 40
 _CLOSED: Final = (AlertStatus.CLOSED, AlertStatus.AUTO_CLOSED)
 _FIELDS: Final[Mapping[SubjectType, str]] = {
     SubjectType.ENTITY: "entity_id",
@@ -138,7 +140,7 @@ async def timeline_of(visit: Visit, about: EvidenceSubject) -> TimelinePage:
     """The page of history that the query asks for: its kinds, and from its cursor on."""
     kinds = tuple(TimelineKind(each) for each in visit.query.get("kind", "").split(",") if each in set(TimelineKind))
     query = TimelineQuery(
-        program_id=about.program_id, kind=kinds or None, limit=PAGE, cursor=visit.query.get("history") or None
+        program_id=about.program_id, kind=kinds or None, limit=EVENTS, cursor=visit.query.get("history") or None
     )
     return await visit.services.timeline.page(visit.principal, TimelineSubject(about.type), about.id, query)
 
@@ -180,13 +182,13 @@ async def _account(visit: Visit, about: EvidenceSubject) -> Account | None:
     return await _or_none(visit.services.accounts.read(visit.principal, about.id, query))
 
 
-async def _around(visit: Visit, about: EvidenceSubject) -> tuple[TransferSummary, ...]:
-    """The newest transfers of the subject; none for a transfer or program."""
+async def _around(visit: Visit, about: EvidenceSubject, before: str | None = None) -> tuple[TransferSummary, ...]:
+    """The newest transfers of the subject, or the newest before an instant; none for a transfer or program."""
     field = _FIELDS.get(about.type)
     if field is None:
         return ()
     of_subject: dict[str, Any] = {field: (about.id,)}
-    query = TransfersQuery(program_id=(about.program_id,), limit=PAGE, **of_subject)
+    query = TransfersQuery(program_id=(about.program_id,), to=before, limit=PAGE, **of_subject)
     return tuple(await visit.services.transfers.newest(visit.principal, query))
 
 
@@ -205,6 +207,10 @@ async def _transfers(
     own = () if worst.transfer is None else (worst.transfer.id,)
     wanted = dict.fromkeys((*own, *of_path, *of_evidence, *of_alerts))
     known = {each.id: each for each in around}
+    last_at = evidence.get("lastAt")
+    if isinstance(last_at, str) and any(each not in known for each in wanted):
+        before = format_instant(written_instant(last_at) + MINUTE_US)
+        known |= {each.id: each for each in await _around(visit, about, before)}
     missing = [each for each in wanted if each not in known][:MOST_READ_ALONE]
     query = TransferQuery(program_id=about.program_id)
     read = (_or_none(visit.services.transfers.read(visit.principal, each, query)) for each in missing)

@@ -63,5 +63,10 @@ addEventListener('online', online);
 addEventListener('offline', online);
 online();
 
-const narrative = document.getElementById('narrative');
-if (narrative) count(narrative);
+function opened() {
+  const narrative = document.getElementById('narrative');
+  if (narrative) count(narrative);
+  online();
+}
+document.addEventListener('stack:opened', opened);
+opened();
