@@ -106,6 +106,8 @@ CONSOLE_ROUTES: Final = (
             workspace_writes.act,
             workspace_writes.label,
             workspace_writes.appeal,
+            workspace_writes.note,
+            workspace_writes.assign,
         )
     ),
     _page("/console/verify", workspace.verify),

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 from clearhold.api.accounts.routes import AccountService
 from clearhold.api.actions.service import ActionService
 from clearhold.api.alerts.routes import AlertService
+from clearhold.api.assignments.routes import AssignmentService
 from clearhold.api.console.presence import Presence
 from clearhold.api.console.tries import SignInTries
 from clearhold.api.counts.routes import CountService
@@ -16,6 +17,7 @@ from clearhold.api.http.proxy_identity import ConsoleIdentity
 from clearhold.api.labels.routes import LabelService
 from clearhold.api.live.routes import LiveService
 from clearhold.api.metrics.routes import MetricsService
+from clearhold.api.notes.routes import NoteService
 from clearhold.api.overview.routes import OverviewService
 from clearhold.api.parties.routes import PartyService
 from clearhold.api.policies.service import PolicyService
@@ -40,11 +42,13 @@ class ConsoleServices(NamedTuple):
     identity: ConsoleIdentity
     actions: ActionService
     alerts: AlertService
+    assignments: AssignmentService
     counts: CountService
     dispositions: DispositionService
     explanations: ExplainService
     labels: LabelService
     metrics: MetricsService
+    notes: NoteService
     overview: OverviewService
     parties: PartyService
     policies: PolicyService

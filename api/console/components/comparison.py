@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 
 import htpy as h
 
-from clearhold.api.console.components.words import count, outsider
+from clearhold.api.console.components.words import count, marked, outsider
 
 _END: Final = re.compile(r"(?<=[.!?])\s+|\n+")
 
@@ -83,7 +83,7 @@ def _changed(pair: SentencePair) -> h.Node:
     before, after = pair.draft.split(" "), pair.narrative.split(" ")
     parts: list[h.Node] = []
     for tag, _, _, left, right in SequenceMatcher(None, before, after, autojunk=False).get_opcodes():
-        words = " ".join(after[left:right])
+        words = marked(" ".join(after[left:right]))
         if words:
             parts += [words if tag == "equal" else h.mark[words], " "]
     return h.bdi[parts[:-1]]

@@ -9,7 +9,7 @@ from typing import Final
 import htpy as h
 import msgspec
 
-from clearhold.api.console.components.words import NO_VALUE, band_mark, count, moment, outsider
+from clearhold.api.console.components.words import NO_VALUE, band_mark, count, marked, moment, outsider
 from clearhold.api.transfers.service import TransferSummary
 from clearhold.features.bank.statuses import UNMOVED_STATUSES
 from clearhold.features.core.money import money_in, money_leaves
@@ -65,7 +65,7 @@ def edges_of(
         parts.setdefault((party, leaves(each), each.currency), []).append(each)
     edges = [
         FlowEdge(
-            name=names.get(party) or party or "other side not named",
+            name=marked(names.get(party) or party) or "other side not named",
             country=group[0].counterparty_country,
             leaves=is_out,
             cents=sum(int(each.amount_cents) for each in group),

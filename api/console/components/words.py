@@ -70,6 +70,11 @@ def _run(text: str, code: str | None) -> h.Node:
     return text if code is None else h.span(".invisible", title="a letter that shows nothing")[code]
 
 
+def marked(text: str) -> str:
+    """A text of outsiders for a place without elements: each letter that shows nothing as a mark."""
+    return "".join(visible if code is None else code for visible, code in runs(text))
+
+
 def key(name: str) -> h.Element:
     return h.kbd[name]
 

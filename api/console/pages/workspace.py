@@ -10,6 +10,7 @@ from clearhold.api.console.components.also import also, appeal_form, label_form
 from clearhold.api.console.components.deciding import FORM, SentDecision, decision_form, signed_strip
 from clearhold.api.console.components.history import HISTORY, history
 from clearhold.api.console.components.money_flow import leaves, money_flow, state_of
+from clearhold.api.console.components.notes import notes
 from clearhold.api.console.components.presence import opened_slot, presence_slot
 from clearhold.api.console.components.rest import alerts, bank_object, decisions, earlier, features, policy
 from clearhold.api.console.components.usual import usual
@@ -61,6 +62,7 @@ async def page_of(
             above,
             _decision(visit, view, sent),
             h.div("#compared")[sent.comparison if sent is not None else None],
+            notes(visit, view),
             also(visit, view) if not visit.signed_in.is_read_only else None,
             label_form(visit, view) if not visit.signed_in.is_read_only else None,
             appeal_form(visit, view) if not visit.signed_in.is_read_only else None,

@@ -14,6 +14,7 @@ import msgspec
 from clearhold.api.actions.schemas import ActionRequest, target_fits
 from clearhold.api.alerts.many import AlertOutcome, DecidedAlerts
 from clearhold.api.alerts.schemas import AppealRequest
+from clearhold.api.assignments.routes import AlertsAssignmentRequest
 from clearhold.api.console.components.comparison import comparison
 from clearhold.api.console.components.deciding import BY_OTHERS, SentDecision, results
 from clearhold.api.console.pages.queue import PATH as QUEUE
@@ -24,6 +25,7 @@ from clearhold.api.dispositions.routes import Disposition
 from clearhold.api.http.error_table import ERRORS
 from clearhold.api.http.request_schema import RequestSchema
 from clearhold.api.labels.routes import NewLabel
+from clearhold.api.notes.schemas import NoteRequest
 from clearhold.api.stacks.schemas import SplitRequest, StackDecisionRequest
 from clearhold.features.core.canonical import derived_id
 from clearhold.features.core.errors import ErrorCode, InvalidRequestError, RiskError, UnavailableError
@@ -32,6 +34,8 @@ _DECISION: Final = RequestSchema(StackDecisionRequest)
 _SPLIT: Final = RequestSchema(SplitRequest)
 _ACTION: Final = RequestSchema(ActionRequest, rules=target_fits)
 _LABEL: Final = RequestSchema(NewLabel)
+_NOTE: Final = RequestSchema(NoteRequest)
+_ASSIGNMENT: Final = RequestSchema(AlertsAssignmentRequest)
 _APPEAL: Final = RequestSchema(AppealRequest)
 _UUID: Final = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _NARRATIVE: Final = "narrative"
@@ -102,7 +106,7 @@ async def act(visit: Visit) -> Answer:
         return await _refused(visit, view, error)
     notice = f"{action.type.value.replace('_', ' ').capitalize()}: {action.status.value}."
     view = await view_of(visit, stack_id)
-    return await page_of(visit, view, None, above=h.p(".note", role="status")[notice])
+    return await page_of(visit, view, None, above=h.p("#notice.note", role="status")[notice])
 
 
 async def label(visit: Visit) -> Answer:
@@ -115,7 +119,7 @@ async def label(visit: Visit) -> Answer:
     except RiskError as error:
         return await _refused(visit, view, error, kept=visit.form.get("reason"))
     notice = f"Label recorded: {recorded.label.value}."
-    return await page_of(visit, view, None, above=h.p(".note", role="status")[notice])
+    return await page_of(visit, view, None, above=h.p("#notice.note", role="status")[notice])
 
 
 async def appeal(visit: Visit) -> Answer:
@@ -128,6 +132,29 @@ async def appeal(visit: Visit) -> Answer:
     except RiskError as error:
         return await _refused(visit, await view_of(visit, stack_id), error, kept=visit.form.get("reason"))
     return RedirectAnswer(QUEUE if opened.stack_id is None else f"/console/stacks/{opened.stack_id}")
+
+
+async def note(visit: Visit) -> Answer:
+    """A note on the alert that stands for the stack."""
+    stack_id = visit.params["stack_id"].lower()
+    try:
+        request, _ = _NOTE.decode(msgspec.json.encode({"note": visit.form.get("note")}))
+        await visit.services.notes.add(visit.principal, visit.form.get("alertId", ""), request, visit.effect_id())
+    except RiskError as error:
+        return await _refused(visit, await view_of(visit, stack_id), error, kept=visit.form.get("note"))
+    return RedirectAnswer(f"/console/stacks/{stack_id}#notes")
+
+
+async def assign(visit: Visit) -> Answer:
+    """The waiting alerts to a person, or to no one where the name is empty."""
+    stack_id = visit.params["stack_id"].lower()
+    sent = {"alertIds": _checked(visit), "assignee": visit.form.get("assignee") or None}
+    try:
+        request, _ = _ASSIGNMENT.decode(msgspec.json.encode(sent))
+        await visit.services.assignments.assign_several(visit.principal, request, visit.effect_id())
+    except RiskError as error:
+        return await _refused(visit, await view_of(visit, stack_id), error)
+    return RedirectAnswer(f"/console/stacks/{stack_id}#notes")
 
 
 async def _in_part(visit: Visit, stack_id: str, answer: DecidedAlerts) -> Answer:

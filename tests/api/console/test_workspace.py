@@ -23,7 +23,7 @@ def opened(browser: Browser, stack_id: str, query: str = "") -> httpx.Response:
 
 def send(browser: Browser, page: httpx.Response, stack_id: str, write: str = "decide", **fields: str) -> httpx.Response:
     """Send the form of the decision with all alerts that are checked on the page."""
-    boxes = DomPage(page.text).all("input", name="alertIds")
+    boxes = DomPage(page.text).all("input", type="checkbox", name="alertIds")
     checked = ",".join(each.attributes["value"] or "" for each in boxes if "checked" in each.attributes)
     hidden = {
         each.attributes["name"] or "": each.attributes["value"] or ""
@@ -71,7 +71,7 @@ def test_given_a_narrative_when_signed_then_each_alert_is_on_the_record_and_the_
 ) -> None:
     stack_id, other = the_stack(api, tenant, program), the_stack(api, tenant, program, "bacc_2")
     page = opened(browser, stack_id)
-    waiting = len(DomPage(page.text).all("input", name="alertIds"))
+    waiting = len(DomPage(page.text).all("input", type="checkbox", name="alertIds"))
 
     answer = send(browser, page, stack_id)
 
@@ -94,7 +94,9 @@ def test_given_an_alert_taken_out_when_signed_then_it_keeps_waiting(
 ) -> None:
     stack_id = the_stack(api, tenant, program)
     page = opened(browser, stack_id)
-    kept, *others = [each.attributes["value"] or "" for each in DomPage(page.text).all("input", name="alertIds")]
+    kept, *others = [
+        each.attributes["value"] or "" for each in DomPage(page.text).all("input", type="checkbox", name="alertIds")
+    ]
 
     answer = send(browser, page, stack_id, alertIds=",".join(others))
 
@@ -138,7 +140,7 @@ def test_given_a_stack_that_another_decided_when_signed_then_409_with_that_decis
 ) -> None:
     stack_id = the_stack(api, tenant, program)
     page = opened(browser, stack_id)
-    ids = [each.attributes["value"] or "" for each in DomPage(page.text).all("input", name="alertIds")]
+    ids = [each.attributes["value"] or "" for each in DomPage(page.text).all("input", type="checkbox", name="alertIds")]
     decide_many(api, api.operator(tenant, "bob"), ids, "close", "Bob has seen the invoices of both payments.")
 
     answer = send(browser, page, stack_id, narrative="My own text, which took long to write.")
@@ -161,7 +163,7 @@ def test_given_a_record_that_does_not_answer_when_sent_again_then_503_is_no_succ
     monkeypatch.setattr(committed, "COMMITTED_WITHIN_S", 0.05)
     stack_id = the_stack(api, tenant, program)
     page = opened(browser, stack_id)
-    waiting = len(DomPage(page.text).all("input", name="alertIds"))
+    waiting = len(DomPage(page.text).all("input", type="checkbox", name="alertIds"))
     api.appender.stands_still = True
 
     answer = send(browser, page, stack_id)
@@ -184,12 +186,14 @@ def test_given_unchecked_alerts_when_taken_out_then_they_are_another_stack(
 ) -> None:
     stack_id = the_stack(api, tenant, program)
     page = opened(browser, stack_id)
-    first, *others = [each.attributes["value"] or "" for each in DomPage(page.text).all("input", name="alertIds")]
+    first, *others = [
+        each.attributes["value"] or "" for each in DomPage(page.text).all("input", type="checkbox", name="alertIds")
+    ]
 
     answer = send(browser, page, stack_id, "split", alertIds=",".join(others))
 
     assert answer.status_code == 303
-    taken_out = DomPage(browser.get(answer.headers["location"]).text).all("input", name="alertIds")
+    taken_out = DomPage(browser.get(answer.headers["location"]).text).all("input", type="checkbox", name="alertIds")
     assert [each.attributes["value"] for each in taken_out] == [first]
 
 
@@ -232,12 +236,29 @@ def test_given_a_label_and_an_action_when_sent_then_they_are_recorded_and_the_pa
     labelled = browser.send_form(page, f"/console/stacks/{stack_id}/label", label="bad", reason="The payer denies it.")
     acted = browser.send_form(page, f"/console/stacks/{stack_id}/act")
 
-    assert "Label recorded: bad" in DomPage(labelled.text).one("p", class_="note").text
+    assert "Label recorded: bad" in DomPage(labelled.text).one("p", id="notice").text
     labels = api.client.get("/api/labels", headers=api.operator(tenant)).json()["data"]
     assert [each["label"] for each in labels] == ["bad"]
-    assert "requested" in DomPage(acted.text).one("p", class_="note").text
+    assert "requested" in DomPage(acted.text).one("p", id="notice").text
     (action,) = api.client.get("/api/actions", headers=api.operator(tenant)).json()["data"]
     assert (action["type"], action["requestedBy"]) == ("freeze_account", "ann@bank.example")
+
+
+def test_given_a_note_and_an_assignment_when_sent_then_both_are_recorded_and_stand_there(
+    api: RunningApp, tenant: dict[str, Any], program: dict[str, Any], browser: Browser
+) -> None:
+    stack_id = the_stack(api, tenant, program)
+    page = opened(browser, stack_id)
+
+    noted = browser.send_form(page, f"/console/stacks/{stack_id}/note", note="The payer <b>calls back</b> at noon.")
+    taken = browser.send_form(page, f"/console/stacks/{stack_id}/assign")
+
+    assert (noted.status_code, taken.status_code) == (303, 303)
+    section = DomPage(opened(browser, stack_id).text).one("section", id="notes")
+    assert "The payer <b>calls back</b> at noon." in section.text
+    assert "Assigned to ann@bank.example." in section.text
+    waiting = alerts_of(api, tenant, status="open,held", stackId=stack_id)
+    assert {each["assignee"] for each in waiting} == {"ann@bank.example"}
 
 
 def test_given_a_session_of_a_key_when_opened_then_it_reads_and_has_no_form_that_decides(

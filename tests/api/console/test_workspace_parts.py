@@ -10,6 +10,7 @@ from clearhold.api.console.components.comparison import SentenceFate, compared, 
 from clearhold.api.console.components.money_flow import MOST_NODES, edges_of, money_flow
 from clearhold.api.console.components.usual import usual
 from clearhold.api.console.components.why import why
+from clearhold.api.console.components.words import marked
 from clearhold.api.explain.service import TransferExplained
 from clearhold.api.transfers.service import ScoringCard, TransferSummary
 from clearhold.features.core.instants import written_instant
@@ -85,7 +86,7 @@ def explained(families: Sequence[FamilyExplained], **over: Any) -> TransferExpla
 def test_given_any_name_of_a_party_when_drawn_then_title_and_table_have_it_as_it_is(name: str) -> None:
     page = DomPage(money_flow("Ada", [transfer()], {"cpty_1": name}, path=(), held_ids=()))
 
-    party = name or "cpty_1"
+    party = marked(name or "cpty_1")
     assert party in [each.text for each in page.all("bdi")]
     assert f"paid to {party} in 1 transfer" in page.one("desc").text
 
@@ -98,7 +99,7 @@ def test_given_any_two_texts_when_compared_then_each_side_has_its_sentences_word
     page = DomPage(comparison(draft, narrative))
 
     texts = [each.text for each in page.all("bdi")]
-    assert texts == [text for each in pairs for text in (each.draft, each.narrative) if text is not None]
+    assert texts == [marked(text) for each in pairs for text in (each.draft, each.narrative) if text is not None]
 
 
 def test_given_a_changed_a_dropped_and_a_new_sentence_when_compared_then_each_is_marked() -> None:
