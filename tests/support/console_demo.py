@@ -4,6 +4,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final, Self
 
@@ -65,13 +66,19 @@ class ConsoleDemo:
             self._process.kill()
             self._process.wait()
 
-    def read(self, path: str, **query: str) -> dict[str, Any]:
+    def read(self, path: str, **query: str) -> Any:
         """The answer of the interface."""
+        return self._sent("GET", path, params=query)
+
+    def send(self, path: str, body: Mapping[str, Any]) -> Any:
+        """The answer of the interface to ann."""
+        return self._sent("POST", path, json=body)
+
+    def _sent(self, method: str, path: str, **parts: Any) -> Any:
         headers = {"Authorization": f"Bearer {self.token}", "X-Operator": ANN}
-        answer = httpx.get(self.url + path, params=query, headers=headers, timeout=ANSWERS_WITHIN_S)
+        answer = httpx.request(method, self.url + path, headers=headers, timeout=ANSWERS_WITHIN_S, **parts)
         assert answer.is_success, answer.text
-        read: dict[str, Any] = answer.json()
-        return read
+        return answer.json()
 
     def person(self, browser: Browser, name: str = ANN, **options: object) -> "Person":
         """A browser of its own, in which this person is signed in."""
