@@ -25,7 +25,7 @@ from clearhold.api.console.app import application
 from clearhold.api.http.limits import Connections, raise_file_limit
 from clearhold.api.http.server import address_of, listening_socket, serve_until_signalled
 from clearhold.api.log.commands import PendingEntries
-from clearhold.api.opening import OpenedScoring, begun_scoring, joined_database, open_stores
+from clearhold.api.opening import OpenedScoring, begun_scoring, joined_database, open_stores, opened_readiness
 from clearhold.api.proofs.routes import VERDICTS
 from clearhold.api.settings import Settings
 from clearhold.api.telemetry.metrics import (
@@ -37,7 +37,7 @@ from clearhold.api.telemetry.metrics import (
     metrics_served,
     metrics_socket,
 )
-from clearhold.api.telemetry.readiness import READY, Readiness, Replay
+from clearhold.api.telemetry.readiness import READY
 from clearhold.api.telemetry.requests import Observed, RequestLog, RequestMetrics, measure_process
 from clearhold.features.core.instants import HOUR_US
 from clearhold.flows.backfill.service import BackfillService
@@ -52,7 +52,6 @@ from clearhold.flows.live.publishing import LIVE, LiveCollector, LivePublishing,
 from clearhold.flows.running.supervision import Supervision
 from clearhold.flows.scorer.scorers import ScorerCollector
 from clearhold.store.data_dir import DataDir
-from clearhold.store.duck.database import forged_entries as forged_in
 from clearhold.store.duck.inputs import idempotent_ids
 from clearhold.store.duck.reports.scores import NewestSnapshots
 from clearhold.store.errors import StartupError
@@ -231,7 +230,7 @@ def _resources(
 ) -> Resources:
     return Resources(
         stores,
-        readiness=_readiness(stores, flows.engine, degraded_work),
+        readiness=opened_readiness(stores, flows.engine, degraded_work),
         rescoring=flows.backfills,
         executor=flows.bank_work.executor,
         webhook_dispatch=flows.webhooks.dispatcher,
@@ -239,44 +238,6 @@ def _resources(
         agent_importer=flows.importer,
         feed=flows.feed,
         issuer=issuer,
-    )
-
-
-def _readiness(stores: Stores, engine: Engine, degraded_work: Callable[[], Sequence[str]]) -> Readiness:
-    """Checks of the parts that run from the start."""
-
-    def database() -> bool:
-        with stores.database.cursor() as cursor:
-            return cursor.execute("SELECT 1").fetchone() is not None
-
-    def replay() -> Replay | None:
-        at = engine.catch_up()
-        return None if at is None else Replay.of(*at)
-
-    def redis() -> bool:
-        """Whether it has our log with all confirmed entries, as the appender demands, and takes and keeps new ones."""
-        reader, appender, shards = stores.reader, stores.appender, range(stores.progress.shards)
-        confirmed = [appender.last_appended(shard) for shard in shards]  # read before the tails, which grow
-        return (
-            reader.identity() == appender.identity
-            and all(reader.tail(shard) >= offset for shard, offset in enumerate(confirmed))
-            and stores.redis_health.keeps_entries()
-        )
-
-    def flow() -> bool:
-        return engine.failure is None and engine.caught_up()
-
-    def forged_entries() -> int:
-        return forged_in(stores.database) + len(stores.reader.forged_control)
-
-    checks = {"database": database, "redis": redis, "flow": flow}
-    return Readiness(
-        checks,
-        replay=replay,
-        degraded_work=degraded_work,
-        forged_entries=forged_entries,
-        is_clock_doubtful=lambda: stores.clock.is_doubtful,
-        removed_entries=lambda: stores.control_copy.removed,
     )
 
 

@@ -1,5 +1,8 @@
-"""Opens the scorers, the database with its log, and the stores of a data directory, before the flow starts."""
+"""Opens the scorers, the database with its log, and the stores of a data directory, before the flow starts; and the
+checks of their readiness.
+"""
 
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import NamedTuple
@@ -8,8 +11,9 @@ from urllib.parse import urlsplit
 import duckdb
 
 from clearhold.api.area import RecordStores, Stores
+from clearhold.api.telemetry.readiness import Readiness, Replay
 from clearhold.features.shard.shard import Shards
-from clearhold.flows.engine import STATE_VERSION, Scorers
+from clearhold.flows.engine import STATE_VERSION, Engine, Scorers
 from clearhold.flows.scorer.scorers import ScorerProcesses
 from clearhold.flows.scorer.scoring import LocalScorer
 from clearhold.flows.scorer.supervisor import ScorerPaths
@@ -17,6 +21,7 @@ from clearhold.store.clock import Clock, SteadyClock, SystemClock
 from clearhold.store.control.credentials import KeyUsage
 from clearhold.store.control.registry import Registry
 from clearhold.store.data_dir import DataDir
+from clearhold.store.duck.database import forged_entries as forged_in
 from clearhold.store.duck.database import open_database
 from clearhold.store.duck.party_index import PartyIndex
 from clearhold.store.duck.waiting_alerts import WaitingAlertIndex
@@ -180,4 +185,42 @@ def wired_record(
         checkpoint_log=checkpoint_log,
         checkpoints=checkpoints,
         verifications=LastVerifications(clock),
+    )
+
+
+def opened_readiness(stores: Stores, engine: Engine, degraded_work: Callable[[], Sequence[str]]) -> Readiness:
+    """Checks of the parts that run from the start."""
+
+    def database() -> bool:
+        with stores.database.cursor() as cursor:
+            return cursor.execute("SELECT 1").fetchone() is not None
+
+    def replay() -> Replay | None:
+        at = engine.catch_up()
+        return None if at is None else Replay.of(*at)
+
+    def redis() -> bool:
+        """Whether it has our log with all confirmed entries, as the appender demands, and takes and keeps new ones."""
+        reader, appender, shards = stores.reader, stores.appender, range(stores.progress.shards)
+        confirmed = [appender.last_appended(shard) for shard in shards]  # read before the tails, which grow
+        return (
+            reader.identity() == appender.identity
+            and all(reader.tail(shard) >= offset for shard, offset in enumerate(confirmed))
+            and stores.redis_health.keeps_entries()
+        )
+
+    def flow() -> bool:
+        return engine.failure is None and engine.caught_up()
+
+    def forged_entries() -> int:
+        return forged_in(stores.database) + len(stores.reader.forged_control)
+
+    checks = {"database": database, "redis": redis, "flow": flow}
+    return Readiness(
+        checks,
+        replay=replay,
+        degraded_work=degraded_work,
+        forged_entries=forged_entries,
+        is_clock_doubtful=lambda: stores.clock.is_doubtful,
+        removed_entries=lambda: stores.control_copy.removed,
     )

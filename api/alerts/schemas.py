@@ -29,7 +29,7 @@ from clearhold.features.core.vocabulary import (
     about,
     minted,
 )
-from clearhold.store.duck.waiting_alerts import AlertOrder
+from clearhold.store.duck.alert_orders import AlertOrder
 
 _SOME = msgspec.Meta(min_length=1, max_length=20)
 

@@ -43,9 +43,9 @@ from clearhold.store.duck.alert_lists import (
     SubjectNames,
 )
 from clearhold.store.duck.alert_notes import AlertAssignments
+from clearhold.store.duck.alert_orders import PLACES, AlertOrder
 from clearhold.store.duck.alerts import AlertFilter
 from clearhold.store.duck.committed_rows import RowKey
-from clearhold.store.duck.waiting_alerts import PLACES, AlertOrder
 
 NEWEST_TRANSFERS: Final = 5
 

@@ -15,10 +15,11 @@ import msgspec
 from clearhold.features.core.entries.actions import person_key
 from clearhold.features.core.principal import Principal
 from clearhold.features.core.vocabulary import WAITING, SubjectType
+from clearhold.store.duck.alert_orders import SCORE_PLACE, AlertOrder
 from clearhold.store.duck.alerts import AlertFilter, Alerts, assignee_keys
 from clearhold.store.duck.committed_rows import CommittedRows, RowKey, Timeline, order_words
 from clearhold.store.duck.waiting_alert import WaitingAlert
-from clearhold.store.duck.waiting_alerts import SCORE_PLACE, AlertOrder, WaitingAlertIndex
+from clearhold.store.duck.waiting_alerts import WaitingAlertIndex
 from clearhold.store.tables import TEXTS, Predicate, listed
 
 # ruff: noqa: S608 - statements are built from constants; every value is a parameter

@@ -24,8 +24,8 @@ from clearhold.features.core.rows.alerts import (
     LabelRow,
 )
 from clearhold.features.core.vocabulary import WAITING, SubjectType
+from clearhold.store.duck.alert_orders import AlertOrder
 from clearhold.store.duck.committed_rows import CommittedRows, RowFilter, Timeline
-from clearhold.store.duck.waiting_alerts import AlertOrder
 from clearhold.store.tables import NUMBERS, TEXTS, Predicate, listed, row_builder, select_list
 
 # ruff: noqa: S608 - statements are built from constants; every value is a parameter

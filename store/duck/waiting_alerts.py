@@ -4,10 +4,7 @@ How     A read first takes in the rows of alerts that were committed since the l
         without reading others; the first read takes in the table. So a page costs the same however long the history is.
         Assignments are taken in likewise, before the alerts, so that the alert of each is there. Those of an alert that
         waits again are looked up
-Order   Each order has one number for an alert, and a list has the highest first; of equal ones, by id. ``worst`` is the
-        order of all lists of alerts. ``score``: the highest score first, alerts without one last, of equal ones the
-        newest. ``openedAt``: the newest first. ``dueAt``: the soonest due first, of equal ones the worst, alerts
-        without a due time last
+Order   See ``alert_orders.py``
 Cursor  The pages of a list keep the order as of its first page: an alert whose place changes meanwhile is listed at its
         former place, so none comes twice and none that waits throughout is left out. That holds for the newest
         ``MOST_MOVES`` changes and within one run of the service; beyond it, alerts are listed at their newest place
@@ -17,18 +14,17 @@ Unit    instants in microseconds
 from bisect import bisect_left, bisect_right, insort
 from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Iterator, Sequence
-from enum import StrEnum
 from heapq import merge
 from itertools import islice
 from threading import Lock
-from typing import Any, Final, NamedTuple, Protocol
+from typing import Any, Final, NamedTuple
 
 import duckdb
 import msgspec
 
 from clearhold.features.core.principal import Principal
-from clearhold.features.core.rows.alerts import RANK_INSTANT_BITS
 from clearhold.features.core.vocabulary import WAITING, AlertStatus
+from clearhold.store.duck.alert_orders import PLACES, AlertOrder
 from clearhold.store.duck.committed_rows import CommittedRows
 from clearhold.store.duck.row_cache import RowCache
 from clearhold.store.duck.waiting_alert import WaitingAlert, WaitingAlertColumns
@@ -39,57 +35,8 @@ from clearhold.store.tables import TEXTS, listed, row_builder, select_list
 
 MOST_MOVES: Final = 10_000
 MOST_KEPT: Final = 10_000  # rows of lists, of about 1 kB
-_WEIGHT_BITS: Final = 4
-_NEVER_DUE: Final = 2**RANK_INSTANT_BITS
 _ALL: Final = frozenset(WAITING)
 
-
-class AlertOrder(StrEnum):
-    """The orders of a list of alerts."""
-
-    WORST = "worst"
-    DUE_AT = "dueAt"
-    SCORE = "score"
-    OPENED_AT = "openedAt"
-
-
-class PlacedAlert(Protocol):
-    """The fields of a row that have its places."""
-
-    @property
-    def score_at_alert(self) -> int | None: ...
-
-    @property
-    def opened_at(self) -> int: ...
-
-    @property
-    def due_at(self) -> int | None: ...
-
-    @property
-    def queue_rank(self) -> int: ...
-
-
-def score_place(alert: PlacedAlert) -> int:
-    """The number of the order ``score``; ``SCORE_PLACE`` is the same in SQL."""
-    score = -1 if alert.score_at_alert is None else alert.score_at_alert
-    return ((score + 1) << RANK_INSTANT_BITS) + alert.opened_at
-
-
-SCORE_PLACE: Final = f"((coalesce(score_at_alert, -1) + 1) << {RANK_INSTANT_BITS}) + epoch_us(opened_at)"
-
-
-def due_place(alert: PlacedAlert) -> int:
-    """The number of the order ``dueAt``."""
-    due_at = _NEVER_DUE if alert.due_at is None else alert.due_at
-    return (alert.queue_rank >> RANK_INSTANT_BITS) - (due_at << _WEIGHT_BITS)
-
-
-PLACES: Final[dict[AlertOrder, Callable[[PlacedAlert], int]]] = {
-    AlertOrder.WORST: lambda alert: alert.queue_rank,
-    AlertOrder.DUE_AT: due_place,
-    AlertOrder.SCORE: score_place,
-    AlertOrder.OPENED_AT: lambda alert: alert.opened_at,
-}
 
 _Key = tuple[int, str]
 """The negative number of an alert in an order, and its id: the first key is the first in the list."""

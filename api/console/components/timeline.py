@@ -1,19 +1,20 @@
-"""A timeline as a list: one line for each thing that happened, a mark for each day, and the gaps said in days."""
+"""A timeline as a list of days, the newest first: a line for each thing that happened, and gaps said in days."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import groupby
 from typing import Final
 from urllib.parse import quote
 
 import htpy as h
 
-from clearhold.api.console.components.words import count
+from clearhold.api.console.components.words import count, outsider
 from clearhold.api.timeline.routes import TimelineEntry
 from clearhold.features.core.instants import DAY_US, written_instant
 from clearhold.store.duck.party_timeline import TimelineKind
 
-SHAPES: Final = {
+SIGNS: Final[Mapping[TimelineKind, str]] = {
     TimelineKind.MONEY: "$",
-    TimelineKind.SCORE: "▲",
+    TimelineKind.SCORE: "◐",
     TimelineKind.ALERT: "!",
     TimelineKind.DECISION: "✓",
     TimelineKind.ACTION: "→",
@@ -21,45 +22,39 @@ SHAPES: Final = {
     TimelineKind.NOTE: "✎",
     TimelineKind.ASSIGNED: "@",
 }
-OTHER: Final = "·"
-_GAP_DAYS: Final = 2
 
 
 def timeline(entries: Sequence[TimelineEntry]) -> h.Node:
-    """Newest first."""
-    if not entries:
-        return h.p["Nothing of this kind happened."]
-    return h.ol(".timeline")[_lines(entries)]
+    """Each entry leads to its alert or transfer."""
+    return h.ol(".days")[_days(entries)] if entries else h.p["Nothing of this kind happened."]
 
 
-def _lines(entries: Sequence[TimelineEntry]) -> Iterable[h.Element]:
-    earlier: TimelineEntry | None = None
-    for entry in entries:
-        day = entry.at[:10]
-        if earlier is None or earlier.at[:10] != day:
-            days = 0 if earlier is None else (written_instant(earlier.at) - written_instant(entry.at)) // DAY_US
-            if days >= _GAP_DAYS:
-                yield h.li(".gap")[f"{count(days, 'day')} without anything"]
-            yield h.li(".day")[h.h3[day]]
-        earlier = entry
-        yield _line(entry)
+def _days(entries: Sequence[TimelineEntry]) -> Iterable[h.Element]:
+    """A day has its entries; days without any between two of them are said."""
+    later: int | None = None
+    for day, of_day in groupby(entries, lambda each: each.at[:10]):
+        number = written_instant(f"{day}T00:00:00.000Z") // DAY_US
+        empty = 0 if later is None else later - number - 1
+        if empty > 0:
+            yield h.li(".gap")[f"{count(empty, 'day')} without anything"]
+        later = number
+        yield h.li[h.h3[h.time(datetime=day)[day]], h.ol[(_line(each) for each in of_day)]]
 
 
 def _line(entry: TimelineEntry) -> h.Element:
-    ids = entry.ids
-    link = _link(entry.program_id, ids.transfer_id, ids.alert_id)
-    return h.li(f".{entry.kind.value}")[
+    return h.li(class_=f"event {entry.kind.value}")[
         h.time(datetime=entry.at, title=entry.at)[entry.at[11:16]],
-        h.span(".kind")[h.span(aria_hidden="true")[SHAPES.get(entry.kind, OTHER)], h.span(".hidden")[entry.kind.value]],
-        h.span[h.bdi[entry.sentence], " ", link],
+        h.span(".sign", title=entry.kind.value)[SIGNS[entry.kind]],
+        h.span[outsider(entry.sentence), " ", _link(entry)],
     ]
 
 
-def _link(program_id: str, transfer_id: str | None, alert_id: str | None) -> h.Node:
-    if alert_id is not None:
-        return h.a(href=f"/console/alerts/{alert_id}")["alert"]
-    if transfer_id is not None:
-        return h.a(href=thing_path("transfer", transfer_id, program_id))[h.code[transfer_id]]
+def _link(entry: TimelineEntry) -> h.Node:
+    ids = entry.ids
+    if ids.alert_id is not None:
+        return h.a(href=f"/console/alerts/{ids.alert_id}")["alert"]
+    if ids.transfer_id is not None:
+        return h.a(href=thing_path("transfer", ids.transfer_id, entry.program_id))[h.code[ids.transfer_id]]
     return None
 
 

@@ -46,8 +46,9 @@ FIELDS: Final = [
     "slaTier",
     "fromHistory",
     "stackId",
+    "assignee",
 ]
-"""Those of the interface, then the stack."""
+"""Those of the interface, then the stack and the person on it."""
 HOUR_US: Final = 3_600_000_000
 
 
@@ -246,7 +247,17 @@ def test_given_an_alert_when_read_then_it_comes_with_its_transfer_reasons_draft_
 
     detail = read(api, tenant, alert["id"].upper())
 
-    assert set(detail) == {"alert", "transfer", "reasons", "draft", "dispositions", "actions"}
+    assert set(detail) == {
+        "alert",
+        "transfer",
+        "reasons",
+        "draft",
+        "dispositions",
+        "actions",
+        "notes",
+        "noteCount",
+        "assignments",
+    }
     assert detail["alert"] == alerts_of(api, tenant, transferId="acht_1", detector=DETECTOR)[0]
     assert detail["transfer"] == get(api, tenant, "/api/transfers/acht_1").json()
     assert detail["reasons"] == detail["transfer"]["scoreInputs"]["reasons"]

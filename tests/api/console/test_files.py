@@ -15,12 +15,12 @@ VENDORED = {
 
 
 @pytest.mark.parametrize(("name", "digest"), VENDORED.items())
-def test_then_a_vendored_file_has_the_bytes_of_its_release(name: str, digest: str) -> None:
+def test_given_a_vendored_file_then_it_has_the_bytes_of_its_release(name: str, digest: str) -> None:
     assert sha256(FILES[name]).hexdigest() == digest
     assert (STATIC / "vendor" / "LICENSE").read_text("utf-8").startswith("Zero-Clause BSD")
 
 
-def test_then_a_page_refers_only_to_files_that_are_there_and_may_be_kept_for_a_year(
+def test_given_a_page_then_it_refers_only_to_files_that_are_there_and_may_be_kept_for_a_year(
     console: ConsoleApp, browser: Browser
 ) -> None:
     page = browser.get("/console/today").text
@@ -34,7 +34,7 @@ def test_then_a_page_refers_only_to_files_that_are_there_and_may_be_kept_for_a_y
 
 
 @pytest.mark.parametrize("path", ["0/console.css", "{digest}/console.py", "{digest}/..%2Fframe.py", "{digest}/LICENSE"])
-def test_then_no_other_file_and_no_other_address_is_served(console: ConsoleApp, path: str) -> None:
+def test_given_another_file_or_address_then_it_is_not_served(console: ConsoleApp, path: str) -> None:
     digest = address_of("console.css").split("/")[3]
     answer = console.browser().get(f"/console/static/{path.format(digest=digest)}")
     assert answer.status_code == HTTPStatus.NOT_FOUND

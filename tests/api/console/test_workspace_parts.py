@@ -38,7 +38,9 @@ def transfer(number: int = 1, **over: Any) -> TransferSummary:
         "counterparty_id": f"cpty_{number}",
         "alert_ids": (),
     }
-    missing = dict.fromkeys(name for name in TransferSummary.__struct_fields__ if name not in {*fields, "simulated"})
+    missing: dict[str, Any] = dict.fromkeys(
+        name for name in TransferSummary.__struct_fields__ if name not in {*fields, "simulated"}
+    )
     return TransferSummary(**missing | fields | over)
 
 

@@ -134,7 +134,7 @@ def test_given_a_clock_of_the_caller_that_is_ahead_then_the_time_is_that_of_the_
     assert [row.created_at for row in story.last_rows if isinstance(row, AlertNoteRow)] == [T0 + DAY]
 
 
-_TEXTS: Final = st.text(st.characters(exclude_categories=("Cs",)), min_size=1, max_size=40)
+_TEXTS: Final = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=40)
 _STEPS: Final = st.lists(st.tuples(st.booleans(), st.integers(0, 3), _TEXTS), max_size=12)
 
 

@@ -14,9 +14,10 @@ from clearhold.features.core.rows.alerts import RANK_INSTANT_BITS, AlertRow, Ale
 from clearhold.features.core.vocabulary import WAITING
 from clearhold.store.duck import waiting_alerts
 from clearhold.store.duck.alert_lists import AlertLists, AlertSummaries, ListPlace, SubjectNames, waits_only
+from clearhold.store.duck.alert_orders import PLACES, AlertOrder
 from clearhold.store.duck.alerts import AlertFilter, Alerts
 from clearhold.store.duck.database import BatchWriter
-from clearhold.store.duck.waiting_alerts import PLACES, AlertOrder, WaitingAlertIndex
+from clearhold.store.duck.waiting_alerts import WaitingAlertIndex
 from clearhold.store.tables import row_tables
 from tests.support.duck_rows import AT, PROGRAM, TENANT, a_transfer, an_alert
 from tests.support.principals import a_key, an_operator
