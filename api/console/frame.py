@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from hashlib import sha256
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 import htpy as h
 import msgspec
@@ -12,6 +12,7 @@ from clearhold.api.console.pages import people
 from clearhold.api.console.pages.session import warning
 from clearhold.api.console.visit import Visit
 from clearhold.api.html.page import document
+from clearhold.features.core.principal import KeyScope, Principal
 
 STATIC: Final = Path(__file__).parent / "static"
 STATIC_PATH: Final = "/console/static"
@@ -40,11 +41,26 @@ SCRIPT: Final = "console.js"
 _HTMX_CONFIG: Final = msgspec.json.encode(
     {"extensions": "hx-csp", "history": False, "transitions": False, "includeIndicatorCSS": False}
 ).decode()
+
+
+class Place(NamedTuple):
+    """An entry of the navigation; ``key`` goes there after ``g``, and a key's session needs ``scope`` for it."""
+
+    name: str
+    path: str
+    key: str
+    scope: KeyScope
+
+
 PLACES: Final = (
-    ("Today", "/console/today", "t"),
-    ("Queue", "/console/queue", "q"),
-    ("Approvals", "/console/approvals", "a"),
+    Place("Today", "/console/today", "t", KeyScope.REPORTS),
+    Place("Queue", "/console/queue", "q", KeyScope.ALERTS_READ),
+    Place("Approvals", "/console/approvals", "a", KeyScope.ACTIONS),
 )
+
+
+def places_of(principal: Principal) -> list[Place]:
+    return [place for place in PLACES if principal.has_scope(place.scope)]
 
 
 def policy_of(nonce: str) -> str:
@@ -104,20 +120,24 @@ def _header(visit: Visit) -> h.Element:
                 (
                     h.li[
                         h.a(
-                            href=path,
-                            aria_current="page" if visit.path.startswith(path) else None,
-                            data_key=key,
-                        )[name]
+                            href=place.path,
+                            aria_current="page" if visit.path.startswith(place.path) else None,
+                            data_key=place.key,
+                        )[place.name]
                     ]
-                    for name, path, key in PLACES
+                    for place in places_of(visit.principal)
                 )
             ]
         ],
-        h.form(class_="search", action="/console/search", method="get", role="search")[
-            h.input("#search", type="search", name="q", aria_label="Search", placeholder="Search id, name, amount")
-        ],
+        _search() if visit.principal.has_scope(KeyScope.ALERTS_READ) else None,
         h.span("#live.light")["not live"],
         h.span(".zone")["UTC"],
         h.a(".name", href=people.PATH, title="People and sessions")[h.bdi[visit.signed_in.session.name]],
         visit.form_of("/console/sign-out", h.button(".plain", type="submit")["Sign out"]),
+    ]
+
+
+def _search() -> h.Element:
+    return h.form(class_="search", action="/console/search", method="get", role="search")[
+        h.input("#search", type="search", name="q", aria_label="Search", placeholder="Search id, name, amount")
     ]

@@ -31,6 +31,9 @@ from clearhold.api.http.operation import RateClass
 from clearhold.features.core.errors import ErrorCode, ForbiddenError, InvalidRequestError, UnauthorizedError
 from clearhold.store.clock import Clock
 
+SCOPES: Final = "console.scopes"
+"""The key in a route's ``opt`` of the scopes that an API key's session needs, as for routes of the interface."""
+
 PUBLIC: Final = "console.public"
 """The key in a route's ``opt`` that lets requests through without a session."""
 
@@ -85,6 +88,9 @@ class Guard(ASGIMiddleware):
             scope[PRINCIPAL] = who.principal  # type: ignore[typeddict-unknown-key]
         if not reads:
             _check_write(scope, visit, who)
+        if who is not None:
+            for each in scope["route_handler"].opt.get(SCOPES, ()):
+                who.principal.require_scope(each)
         scope[VISIT] = msgspec.structs.replace(visit, who=who)  # type: ignore[typeddict-unknown-key]
         await next_app(scope, receive, send)
 

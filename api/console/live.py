@@ -1,8 +1,7 @@
 """The feed for a browser: the events that ``GET /api/live`` has, for the session of the cookie.
 
 An answer ends once its session does: at a sign-out, after its longest time, and when the credential loses its right.
-Scripts ask for it as unattended, so that it does not keep a
-session from ending.
+Scripts ask for it as unattended, so that it does not keep a session from ending.
 """
 
 from typing import Final
@@ -12,12 +11,12 @@ import msgspec
 from litestar import get
 from litestar.types import ASGIApp, Receive, Scope, Send
 
-from clearhold.api.console.guard import NotSignedInError
+from clearhold.api.console.guard import SCOPES, NotSignedInError
 from clearhold.api.console.visit import Visit, visit_of
 from clearhold.api.http.envelope import ApiRequest
 from clearhold.api.live.routes import LiveQuery
 from clearhold.features.core.errors import UnavailableError
-from clearhold.features.core.principal import Principal
+from clearhold.features.core.principal import KeyScope, Principal
 
 CHECK_EVERY_S: Final = 5.0
 _ALL: Final = LiveQuery()
@@ -53,6 +52,6 @@ class SessionStream:
                 continue  # Redis is away: the next look follows.
 
 
-@get("/console/live")
+@get("/console/live", opt={SCOPES: (KeyScope.ALERTS_READ,)})
 async def follow_live(request: ApiRequest) -> ASGIApp:
     return SessionStream(visit_of(request.scope))

@@ -8,7 +8,7 @@ from litestar import Response, get, post
 from litestar.handlers import HTTPRouteHandler
 
 from clearhold.api.console.frame import FILES, MEDIA_TYPES, STATIC_PATH, address_of, framed, headers_of
-from clearhold.api.console.guard import ENTRANCE, PUBLIC
+from clearhold.api.console.guard import ENTRANCE, PUBLIC, SCOPES
 from clearhold.api.console.live import follow_live
 from clearhold.api.console.pages import (
     approvals,
@@ -30,12 +30,15 @@ from clearhold.api.console.way_back import HOME, SIGN_IN
 from clearhold.api.http.envelope import ApiRequest
 from clearhold.api.http.head import IMMUTABLE, published
 from clearhold.features.core.errors import ErrorCode, NotFoundError
+from clearhold.features.core.principal import KeyScope
 
 _REDIRECT: Final = "HX-Redirect"
 
 
-def _page(path: str, handle: Handle, *, public: bool = False) -> HTTPRouteHandler:
-    @get(path, opt={PUBLIC: public})
+def _page(path: str, handle: Handle, *scopes: KeyScope, public: bool = False) -> HTTPRouteHandler:
+    """``scopes`` are those that the session of an API key needs for it."""
+
+    @get(path, opt={PUBLIC: public, SCOPES: scopes})
     async def handler(request: ApiRequest) -> Response[bytes]:
         visit = visit_of(request.scope)
         return _response(visit, await handle(visit))
@@ -89,14 +92,14 @@ CONSOLE_ROUTES: Final = (
     _page(people.PATH, people.show),
     _write(people.END, people.end),
     _page(today.PATH, today.show),
-    _page("/console/things/{kind:str}/{id:str}", thing.show),
-    _page("/console/alerts/{alert_id:str}", thing.alert),
-    _page(search.PATH, search.show),
-    _page(approvals.PATH, approvals.show),
+    _page("/console/things/{kind:str}/{id:str}", thing.show, KeyScope.ALERTS_READ),
+    _page("/console/alerts/{alert_id:str}", thing.alert, KeyScope.ALERTS_READ),
+    _page(search.PATH, search.show, KeyScope.ALERTS_READ),
+    _page(approvals.PATH, approvals.show, KeyScope.ACTIONS),
     _write(f"{approvals.PATH}/{{action_id:str}}", approvals.answer),
-    _page("/console/queue", queue.show),
-    _page("/console/stacks/{stack_id:str}", workspace.show),
-    _page("/console/stacks/{stack_id:str}/row", queue.show_row),
+    _page("/console/queue", queue.show, KeyScope.ALERTS_READ),
+    _page("/console/stacks/{stack_id:str}", workspace.show, KeyScope.ALERTS_READ),
+    _page("/console/stacks/{stack_id:str}/row", queue.show_row, KeyScope.ALERTS_READ),
     *(
         _write(f"/console/stacks/{{stack_id:str}}/{write.__name__}", write)
         for write in (
@@ -110,7 +113,7 @@ CONSOLE_ROUTES: Final = (
             workspace_writes.assign,
         )
     ),
-    _page("/console/verify", workspace.verify),
+    _page("/console/verify", workspace.verify, KeyScope.RECORD),
     _write("/console/stacks/{stack_id:str}/presence", looking.look),
     _page("/console/keys", keys.show_keys),
     _page("/console/commands", keys.show_commands),

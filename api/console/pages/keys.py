@@ -5,7 +5,7 @@ from typing import Final
 
 import htpy as h
 
-from clearhold.api.console.frame import PLACES
+from clearhold.api.console.frame import places_of
 from clearhold.api.console.visit import Answer, HtmlAnswer, Visit
 
 _MOVES: Final = (
@@ -52,7 +52,7 @@ _PRESSES: Final = (
 
 
 async def show_keys(visit: Visit) -> Answer:
-    goes = [(("g", letter), name) for name, _, letter in PLACES]
+    goes = [(("g", letter), name) for name, _, letter, _ in places_of(visit.principal)]
     content = h.div[
         h.header[
             h.h2["Keys"] if visit.target is not None else h.h1["Keys"],
@@ -87,7 +87,10 @@ async def show_commands(visit: Visit) -> Answer:
         if is_dialog
         else None,
         h.ul[
-            (h.li[h.a(href=path)[name, h.span[h.kbd["g"], " ", h.kbd[letter]]]] for name, path, letter in PLACES),
+            (
+                h.li[h.a(href=path)[name, h.span[h.kbd["g"], " ", h.kbd[letter]]]]
+                for name, path, letter, _ in places_of(visit.principal)
+            ),
             (h.li[h.a(href=path)[words]] for words, path in _COMMANDS),
             (
                 (

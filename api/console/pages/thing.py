@@ -18,6 +18,7 @@ from clearhold.api.parties.routes import PartyQuery
 from clearhold.api.timeline.routes import TimelinePage, TimelineQuery
 from clearhold.api.transfers.service import TransferQuery
 from clearhold.features.core.errors import NotFoundError, UnavailableError
+from clearhold.features.core.principal import KeyScope
 from clearhold.store.duck.party_timeline import TimelineKind, TimelineSubject
 
 _TIMELINE: Final = RequestSchema(TimelineQuery)
@@ -70,7 +71,7 @@ async def _explained(visit: Visit, kind: str, id_: str) -> Explained | None:
                 return await explanations.entity(principal, id_, PartyQuery(program_id=program_id))
             case TimelineSubject.COUNTERPARTY:
                 return await explanations.counterparty(principal, id_, PartyQuery(program_id=program_id))
-            case TimelineSubject.AGENT:
+            case TimelineSubject.AGENT if principal.has_scope(KeyScope.REPORTS):
                 return await explanations.agent(principal, id_)
             case _:
                 return None

@@ -8,12 +8,14 @@ import msgspec
 
 from clearhold.api.console.components.figures import sparkline, states, use_bar
 from clearhold.api.console.components.words import band_mark, count, money, outsider
-from clearhold.api.console.visit import Answer, HtmlAnswer, Visit
+from clearhold.api.console.frame import places_of
+from clearhold.api.console.visit import Answer, HtmlAnswer, RedirectAnswer, Visit
 from clearhold.api.counts.routes import Counts, CountsQuery
 from clearhold.api.metrics.routes import Metrics, MetricsQuery
 from clearhold.api.overview.routes import CapNearlyUsed, Overview, OverviewQuery, ProgramOverview
 from clearhold.features.core.entries.actions import COUNTED_KINDS
-from clearhold.features.core.errors import UnavailableError
+from clearhold.features.core.errors import ErrorCode, ForbiddenError, UnavailableError
+from clearhold.features.core.principal import KeyScope
 
 PATH: Final = "/console/today"
 
@@ -21,21 +23,38 @@ _MOST_CAPS: Final = 2
 
 
 class TodayView(msgspec.Struct, frozen=True, kw_only=True):
-    """What the page shows; ``metrics`` are None while the state of a program cannot be read."""
+    """What the page shows; ``counts`` are None for a key that may not read alerts, ``metrics`` while the state of a
+    program cannot be read.
+    """
 
-    counts: Counts
+    counts: Counts | None
     overview: Overview
     metrics: Metrics | None
 
 
+NOWHERE: Final = "This API key has no scope for a page of the console: reports, alerts:read or actions."
+
+
 async def show(visit: Visit) -> Answer:
+    """Where a person begins; a key without its scope begins at its first place."""
     services, principal = visit.services, visit.principal
+    places = places_of(principal)
+    if not places:
+        raise ForbiddenError(NOWHERE, ErrorCode.SCOPE_MISSING)
+    if places[0].path != PATH:
+        return RedirectAnswer(places[0].path)
     counts, overview, metrics = await asyncio.gather(
-        services.counts.read(principal, CountsQuery()),
+        _counts(visit),
         services.overview.read(principal, OverviewQuery()),
         _metrics(visit),
     )
     return HtmlAnswer("Today", _page(TodayView(counts=counts, overview=overview, metrics=metrics)))
+
+
+async def _counts(visit: Visit) -> Counts | None:
+    if not visit.principal.has_scope(KeyScope.ALERTS_READ):
+        return None
+    return await visit.services.counts.read(visit.principal, CountsQuery())
 
 
 async def _metrics(visit: Visit) -> Metrics | None:
@@ -48,7 +67,7 @@ async def _metrics(visit: Visit) -> Metrics | None:
 def _page(view: TodayView) -> h.Element:
     return h.div(".today")[
         h.h1["Today"],
-        _summary(view.counts),
+        _summary(view.counts) if view.counts is not None else None,
         h.section[h.h2["Programs"], _programs(view.overview)],
         h.section[h.h2["Decided by the platform alone, this UTC day"], _platform(view.metrics)],
     ]

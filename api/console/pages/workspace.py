@@ -124,6 +124,7 @@ async def _of_one_signature(visit: Visit, newest: Disposition) -> list[Dispositi
 async def verify(visit: Visit) -> Answer:
     """Whether the record is whole, and whether a link is in it."""
     try:
+        visit.principal.require_tenant_wide()
         report = await visit.services.record.verify(visit.principal, _VERIFY)
     except RiskError as error:
         return HtmlAnswer("Record", h.span(".differs")[str(error)])

@@ -22,7 +22,7 @@ from clearhold.api.timeline.routes import TimelinePage, TimelineQuery
 from clearhold.api.transfers.service import TransferQuery, TransfersQuery, TransferSummary
 from clearhold.features.core.errors import NotFoundError
 from clearhold.features.core.instants import MINUTE_US, format_instant, written_instant
-from clearhold.features.core.principal import Program
+from clearhold.features.core.principal import KeyScope, Program
 from clearhold.features.core.vocabulary import WAITING, AlertStatus, SubjectType
 from clearhold.features.policy.bodies import PolicyBody
 from clearhold.store.duck.party_timeline import TimelineKind, TimelineSubject
@@ -246,7 +246,9 @@ async def _earlier(visit: Visit, about: EvidenceSubject, stack_id: str) -> tuple
 
 
 async def _policy(visit: Visit, program_id: str) -> PolicyBody | None:
-    """The alert policy in force: the program's own, else the tenant's."""
+    """The alert policy in force: the program's own, else the tenant's; None for a key without its scope."""
+    if not visit.principal.has_scope(KeyScope.POLICIES):
+        return None
     query = PoliciesQuery(prefix=(PolicyPrefix.POLICY,), active=True)
     listed = msgspec.json.decode((await visit.services.policies.list(visit.principal, query)).body)
     bodies = {each["programId"]: each["body"] for each in reversed(listed)}

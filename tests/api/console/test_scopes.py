@@ -1,0 +1,100 @@
+"""Sessions of API keys: what their scopes allow, on every page and in the navigation, and nothing else."""
+
+from http import HTTPStatus
+from typing import Any
+
+import pytest
+
+from clearhold.api.console.guard import PUBLIC, SCOPES
+from clearhold.api.console.routes import CONSOLE_ROUTES
+from tests.support.alerting import an_alert
+from tests.support.console import Browser, ConsoleApp
+from tests.support.running_app import RunningApp
+
+WITHOUT_SCOPES = {
+    "/console",
+    "/console/session",
+    "/console/people",
+    "/console/today",
+    "/console/keys",
+    "/console/commands",
+}
+"""Pages that show no data of the tenant, or only what the scopes allow."""
+
+PAGES = {
+    "reports": "/console/today",
+    "alerts:read": "/console/queue",
+    "actions": "/console/approvals",
+}
+
+
+def key_session(console: ConsoleApp, api: RunningApp, tenant: dict[str, Any], *scopes: str) -> Browser:
+    body = {"name": "examiner", "mode": "live", "scopes": list(scopes)}
+    made = api.client.post("/api/keys", json=body, headers=api.operator(tenant))
+    assert made.status_code == HTTPStatus.CREATED, made.text
+    visitor = console.browser()
+    assert visitor.sign_in(made.json()["secret"], "").status_code == HTTPStatus.SEE_OTHER
+    return visitor
+
+
+def test_given_a_page_with_data_then_it_names_the_scopes_that_it_needs() -> None:
+    pages = [route for route in CONSOLE_ROUTES if "GET" in route.http_methods and not route.opt.get(PUBLIC)]
+    unnamed = {path for route in pages for path in route.paths if not route.opt.get(SCOPES)}
+    assert unnamed == WITHOUT_SCOPES
+
+
+@pytest.mark.parametrize("scope", ["reports", "alerts:read", "actions", "record", "webhooks"])
+def test_given_a_key_of_one_scope_then_it_reads_the_pages_of_that_scope_alone(
+    console: ConsoleApp, api: RunningApp, tenant: dict[str, Any], program: dict[str, Any], scope: str
+) -> None:
+    alert = an_alert(api, tenant, program)
+    visitor = key_session(console, api, tenant, scope)
+    answers = {
+        path: visitor.get(path).status_code
+        for path in (
+            "/console/queue",
+            f"/console/stacks/{alert['stackId']}",
+            f"/console/alerts/{alert['id']}",
+            f"/console/things/transfer/{alert['transferId']}",
+            "/console/search?q=acht",
+            "/console/live",
+        )
+        if path != "/console/live" or scope != "alerts:read"
+    }
+    may_read = scope == "alerts:read"
+    expected = {HTTPStatus.OK, HTTPStatus.SEE_OTHER} if may_read else {HTTPStatus.FORBIDDEN}
+    assert set(answers.values()) <= expected, answers
+    assert (visitor.get("/console/approvals").status_code == HTTPStatus.OK) == (scope == "actions")
+    assert (visitor.get("/console/verify").status_code == HTTPStatus.OK) == (scope == "record")
+
+
+@pytest.mark.parametrize(("scope", "page"), PAGES.items())
+def test_given_a_key_then_it_begins_at_its_first_place_and_the_navigation_has_no_other(
+    console: ConsoleApp, api: RunningApp, tenant: dict[str, Any], scope: str, page: str
+) -> None:
+    visitor = key_session(console, api, tenant, scope)
+    begin = visitor.get("/console/today")
+    if page != "/console/today":
+        assert begin.headers["location"] == page
+        begin = visitor.get(page)
+    links = [each for each in PAGES.values() if f'<a href="{each}"' in begin.text]
+    assert links == [page]
+    assert ("/console/search" in begin.text) == (scope == "alerts:read")
+
+
+def test_given_a_key_without_a_page_then_it_is_told_which_scopes_have_one(
+    console: ConsoleApp, api: RunningApp, tenant: dict[str, Any]
+) -> None:
+    visitor = key_session(console, api, tenant, "webhooks")
+    answer = visitor.get("/console/today")
+    assert answer.status_code == HTTPStatus.FORBIDDEN
+    assert "reports, alerts:read or actions" in answer.text
+
+
+def test_given_a_key_for_reports_then_today_has_programs_and_no_numbers_of_alerts(
+    console: ConsoleApp, api: RunningApp, tenant: dict[str, Any], program: dict[str, Any]
+) -> None:
+    an_alert(api, tenant, program)
+    page = key_session(console, api, tenant, "reports").get("/console/today").text
+    assert program["name"] in page
+    assert "to decide" not in page
