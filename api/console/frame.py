@@ -1,6 +1,6 @@
 """The frame of every page: head, navigation, footer; and the headers of every answer."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from hashlib import sha256
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -8,6 +8,7 @@ from typing import Final, NamedTuple
 import htpy as h
 import msgspec
 
+from clearhold.api.console.components.words import key
 from clearhold.api.console.pages import people
 from clearhold.api.console.pages.session import warning
 from clearhold.api.console.visit import Visit
@@ -37,7 +38,13 @@ def address_of(name: str) -> str:
 
 HTMX: Final = "htmx-4.0.1.min.js"
 HTMX_CSP: Final = "hx-csp-4.0.1.min.js"
+EARLY: Final = "early.js"
 SCRIPT: Final = "console.js"
+_MOVES: Final = (
+    (("j", "k"), "next, previous"),
+    (("o",), "open"),
+    (("x",), "take out of the stack"),
+)
 _HTMX_CONFIG: Final = msgspec.json.encode(
     {"extensions": "hx-csp", "history": False, "transitions": False, "includeIndicatorCSS": False}
 ).decode()
@@ -88,7 +95,7 @@ def framed(visit: Visit, title: str, content: h.Node) -> bytes:
     """The whole page, for a person who is signed in."""
     if visit.who is None:
         return plain_page(visit.nonce, title, content)
-    return plain_page(visit.nonce, title, content, top=_header(visit), end=warning(visit))
+    return plain_page(visit.nonce, title, content, top=_header(visit), end=(_footer(visit), warning(visit)))
 
 
 def plain_page(nonce: str, title: str, content: h.Node, *, top: h.Node = None, end: h.Node = None) -> bytes:
@@ -98,6 +105,7 @@ def plain_page(nonce: str, title: str, content: h.Node, *, top: h.Node = None, e
         h.meta(name="htmx-config", content=_HTMX_CONFIG),
         h.link(rel="icon", href="data:,"),
         h.link(rel="stylesheet", href=address_of(SHEET)),
+        h.script(src=address_of(EARLY), nonce=nonce),
         h.script(src=address_of(HTMX), nonce=nonce, defer=True),
         h.script(src=address_of(HTMX_CSP), nonce=nonce, defer=True),
         h.script(src=address_of(SCRIPT), nonce=nonce, type="module"),
@@ -106,10 +114,30 @@ def plain_page(nonce: str, title: str, content: h.Node, *, top: h.Node = None, e
         h.a(".skip", href="#main")["Skip to the content"],
         top,
         h.main("#main", tabindex="-1")[content],
-        h.div("#status", role="status", aria_live="polite"),
+        h.div("#status.hidden", role="status", aria_live="polite"),
         end,
     )
     return document(head, body)
+
+
+def _footer(visit: Visit) -> h.Element:
+    """The main keys, each as a button or a link; the moves where there are stacks."""
+    has_stacks = visit.path.startswith(("/console/queue", "/console/stacks/"))
+    return h.footer(".foot")[
+        h.div(".moves")[((_move(letters, words)) for letters, words in _MOVES)] if has_stacks else None,
+        h.div(".sheets")[
+            h.a(href="/console/commands", data_opens="commands")[key("Ctrl"), " ", key("K"), " commands"],
+            h.a(href="/console/keys", data_opens="keys-sheet")[key("?"), " all keys"],
+        ],
+    ]
+
+
+def _move(letters: Sequence[str], words: str) -> h.Element:
+    *others, last = letters
+    return h.span[
+        ((h.button(type="button", data_press=each, aria_label=words.partition(",")[0])[key(each)]) for each in others),
+        h.button(type="button", data_press=last)[key(last), f" {words}"],
+    ]
 
 
 def _header(visit: Visit) -> h.Element:

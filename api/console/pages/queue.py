@@ -168,7 +168,7 @@ def _list(visit: Visit, view: QueueView, page: StackPage, totals: StackTotals) -
         data_total=totals.stacks,
         data_at=visit.now // 1_000_000,
         data_since=format_instant(visit.now),
-        data_address=view.address.href(),
+        data_address=view.address.href(limit=visit.query.get("limit")),
     )[h.div(f"#{CHUNK}0.piece")[_chunk(visit, view, page, totals)]]
 
 

@@ -7,12 +7,14 @@ import htpy as h
 import msgspec
 
 from clearhold.api.console.components.figures import sparkline, states, use_bar
-from clearhold.api.console.components.words import band_mark, count, money, outsider
+from clearhold.api.console.components.words import band_mark, count, key, moment, money, outsider
 from clearhold.api.console.frame import places_of
 from clearhold.api.console.visit import Answer, HtmlAnswer, RedirectAnswer, Visit
 from clearhold.api.counts.routes import Counts, CountsQuery
 from clearhold.api.metrics.routes import Metrics, MetricsQuery
 from clearhold.api.overview.routes import CapNearlyUsed, Overview, OverviewQuery, ProgramOverview
+from clearhold.api.record.service import CheckpointsQuery, RecordCheckpoint
+from clearhold.features.core.canonical import Chain
 from clearhold.features.core.entries.actions import COUNTED_KINDS
 from clearhold.features.core.errors import ErrorCode, ForbiddenError, UnavailableError
 from clearhold.features.core.principal import KeyScope
@@ -23,13 +25,14 @@ _MOST_CAPS: Final = 2
 
 
 class TodayView(msgspec.Struct, frozen=True, kw_only=True):
-    """What the page shows; ``counts`` are None for a key that may not read alerts, ``metrics`` while the state of a
-    program cannot be read.
+    """What the page shows; ``counts`` are None for a key that may not read alerts, ``checkpoints`` for one that may not
+    read the record, ``metrics`` while the state of a program cannot be read.
     """
 
     counts: Counts | None
     overview: Overview
     metrics: Metrics | None
+    checkpoints: tuple[RecordCheckpoint, ...] | None
 
 
 NOWHERE: Final = "This API key has no scope for a page of the console: reports, alerts:read or actions."
@@ -43,12 +46,14 @@ async def show(visit: Visit) -> Answer:
         raise ForbiddenError(NOWHERE, ErrorCode.SCOPE_MISSING)
     if places[0].path != PATH:
         return RedirectAnswer(places[0].path)
-    counts, overview, metrics = await asyncio.gather(
+    counts, overview, metrics, checkpoints = await asyncio.gather(
         _counts(visit),
         services.overview.read(principal, OverviewQuery()),
         _metrics(visit),
+        _checkpoints(visit),
     )
-    return HtmlAnswer("Today", _page(TodayView(counts=counts, overview=overview, metrics=metrics)))
+    view = TodayView(counts=counts, overview=overview, metrics=metrics, checkpoints=checkpoints)
+    return HtmlAnswer("Today", _page(visit, view))
 
 
 async def _counts(visit: Visit) -> Counts | None:
@@ -64,12 +69,27 @@ async def _metrics(visit: Visit) -> Metrics | None:
         return None
 
 
-def _page(view: TodayView) -> h.Element:
+async def _checkpoints(visit: Visit) -> tuple[RecordCheckpoint, ...] | None:
+    """The newest signed checkpoint of each chain that has one."""
+    if not visit.principal.has_scope(KeyScope.RECORD):
+        return None
+    try:
+        pages = [
+            await visit.services.record.checkpoints(visit.principal, CheckpointsQuery(chain=(chain,), limit=1))
+            for chain in Chain
+        ]
+    except ForbiddenError:
+        return None
+    return tuple(each for page in pages for each in page.data)
+
+
+def _page(visit: Visit, view: TodayView) -> h.Element:
     return h.div(".today")[
         h.h1["Today"],
         _summary(view.counts) if view.counts is not None else None,
         h.section[h.h2["Programs"], _programs(view.overview)],
         h.section[h.h2["Decided by the platform alone, this UTC day"], _platform(view.metrics)],
+        h.section[h.h2["Record"], _record(visit, view.checkpoints)] if view.checkpoints is not None else None,
     ]
 
 
@@ -155,4 +175,20 @@ def _platform(metrics: Metrics | None) -> h.Node:
     return h.p[
         f"{share} of {count(closed.n, 'alert')} that opened today closed by the policy alone. ",
         f"People overturned: {turned}.",
+    ]
+
+
+def _record(visit: Visit, checkpoints: tuple[RecordCheckpoint, ...]) -> h.Node:
+    """The signed checkpoints, and a way to check the record now."""
+    verify = "/console/verify"
+    signed = (
+        h.span[f"Checkpoint of {each.chain.value} signed ", moment(each.created_at), f", {count(each.size, 'link')}. "]
+        for each in checkpoints
+    )
+    return h.p[
+        signed if checkpoints else "No checkpoint is signed yet. ",
+        h.a(visit.hx(get=verify, target="#verified", swap="innerHTML"), href=verify, data_key="v")["Verify"],
+        " ",
+        key("v"),
+        h.span("#verified", aria_live="polite"),
     ]

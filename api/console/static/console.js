@@ -6,7 +6,7 @@ import { startQueue } from './queue.js';
 import './session.js';
 import './workspace.js';
 
+document.addEventListener('stack:opened', () => startDrafts());
 const queue = startQueue();
 startKeys(queue);
 startLive(queue);
-document.addEventListener('stack:opened', () => startDrafts());

@@ -5,76 +5,95 @@
 const PREFIX = 'clearhold.draft.';
 const FORM = 'form[data-draft]';
 
+/** @typedef {{narrative?: string, decision?: string, unchecked?: string[], attempt?: string}} Kept */
+
+/** @param {HTMLFormElement} form */
 const keyOf = (form) => `${PREFIX}${form.dataset.by}.${form.dataset.draft}`;
 
-function stored(key) {
+/** @param {string} key @returns {Kept | null} */
+const stored = (key) => {
   try {
     return JSON.parse(localStorage.getItem(key) ?? 'null');
   } catch {
     return null;
   }
-}
+};
 
-function keep(key, value) {
+/** @param {string} key @param {Kept} value */
+const keep = (key, value) => {
   try {
     localStorage.setItem(key, JSON.stringify(value));
   } catch {
     // The store is full or closed: the form itself still has the text.
   }
-}
+};
 
-function forget(isWanted) {
+/** @param {(key: string) => boolean} isWanted */
+const forget = (isWanted) => {
   const keys = Array.from({ length: localStorage.length }, (_, at) => localStorage.key(at));
   for (const key of keys) if (key?.startsWith(PREFIX) && isWanted(key)) localStorage.removeItem(key);
-}
+};
 
-function save(form) {
-  const narrative = form.elements.namedItem('narrative');
-  const isUntouched = narrative.value === narrative.defaultValue && !form.elements.namedItem('decision')?.value;
-  if (isUntouched && !stored(keyOf(form))) return;
-  const boxes = [...form.elements].filter((each) => each.name === 'alertIds');
+/** @param {HTMLFormElement} form */
+const narrativeOf = (form) => /** @type {HTMLTextAreaElement} */ (form.elements.namedItem('narrative'));
+
+/** The value of a field, of a choice that of the chosen one. @param {HTMLFormElement} form @param {string} name */
+const valueOf = (form, name) => {
+  const field = form.elements.namedItem(name);
+  return field instanceof HTMLInputElement || field instanceof RadioNodeList ? field.value : '';
+};
+
+/** @param {HTMLFormElement} form */
+const inputsOf = (form) => [...form.elements].filter((each) => each instanceof HTMLInputElement);
+
+/** @param {HTMLFormElement} form */
+const save = (form) => {
+  const narrative = narrativeOf(form);
+  const decision = valueOf(form, 'decision');
+  if (narrative.value === narrative.defaultValue && decision === '' && stored(keyOf(form)) === null) return;
+  const boxes = inputsOf(form).filter((each) => each.name === 'alertIds' && !each.checked);
   keep(keyOf(form), {
     narrative: narrative.value,
-    decision: form.elements.namedItem('decision')?.value ?? '',
-    unchecked: boxes.filter((each) => !each.checked).map((each) => each.value),
-    attempt: form.elements.namedItem('attempt')?.value ?? '',
+    decision,
+    unchecked: boxes.map((each) => each.value),
+    attempt: valueOf(form, 'attempt'),
   });
-}
+};
 
-function restore(form) {
+/** @param {HTMLFormElement} form */
+const restore = (form) => {
   const draft = stored(keyOf(form));
-  if (!draft || form.dataset.sent) return;
-  const narrative = form.elements.namedItem('narrative');
+  if (draft === null || form.dataset.sent) return;
+  const narrative = narrativeOf(form);
   if (typeof draft.narrative === 'string') narrative.value = draft.narrative;
-  for (const each of form.elements) {
+  for (const each of inputsOf(form)) {
     if (each.name === 'decision' && each.value === draft.decision && !each.disabled) each.checked = true;
     if (each.name === 'alertIds' && draft.unchecked?.includes(each.value)) each.checked = false;
     if (each.name === 'attempt' && draft.attempt) each.value = draft.attempt;
   }
   narrative.dispatchEvent(new Event('input', { bubbles: true }));
-}
+};
 
-export function startDrafts(root = document) {
-  const signed = root.querySelectorAll('[data-signed]');
-  for (const each of signed) forget((key) => key.endsWith(`.${each.dataset.signed}`));
-  for (const form of root.querySelectorAll(FORM)) {
+export const startDrafts = () => {
+  const signed = /** @type {NodeListOf<HTMLElement>} */ (document.querySelectorAll('[data-signed]'));
+  for (const { dataset } of signed) forget((key) => key.endsWith(`.${dataset.signed}`));
+  for (const form of /** @type {NodeListOf<HTMLFormElement>} */ (document.querySelectorAll(FORM))) {
     forget((key) => !key.startsWith(`${PREFIX}${form.dataset.by}.`));
     restore(form);
     save(form);
   }
-}
+};
 
-document.addEventListener('input', (event) => {
-  const form = event.target.form;
+/** @param {Event} event */
+const onChange = ({ target }) => {
+  const form = target instanceof Element ? /** @type {{form?: HTMLFormElement | null}} */ (target).form : null;
   if (form?.matches(FORM)) save(form);
-});
-document.addEventListener('change', (event) => {
-  const form = event.target.form;
-  if (form?.matches(FORM)) save(form);
-});
-document.addEventListener('submit', (event) => {
-  const form = event.target;
-  if (form.matches(FORM)) save(form);
-  if (form.getAttribute('action') === '/console/sign-out') forget(() => true);
+};
+document.addEventListener('input', onChange);
+document.addEventListener('change', onChange);
+document.addEventListener('submit', ({ target }) => {
+  if (!(target instanceof HTMLFormElement)) return;
+  if (target.matches(FORM)) save(target);
+  if (target.getAttribute('action') === '/console/sign-out') forget(() => true);
 });
 startDrafts();

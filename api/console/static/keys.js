@@ -5,6 +5,8 @@ import { load } from './parts.js';
 
 const SWITCH = 'clearhold-keys';
 const GO_WITHIN_MS = 1500;
+const OF_WORKSPACE = /^[hecrndwvx[\]1-7]$/;
+const CHOICES = /^[hecrn]$/;
 const FIELDS = 'input:not([type=radio], [type=checkbox], [type=button], [type=submit]), textarea, select, [contenteditable]';
 
 /** Whether single letters act: kept by a cookie, which signing out leaves. */
@@ -15,32 +17,35 @@ const turn = (on) => {
   document.cookie = `${SWITCH}=${on ? 'on' : 'off'}; Path=/console; SameSite=Strict; Max-Age=31536000`;
 };
 
-/** @param {string} selector @returns {HTMLElement | null} */
-const visible = (selector) => {
-  for (const each of document.querySelectorAll(selector)) {
-    if (each instanceof HTMLElement && each.checkVisibility()) return each;
-  }
-  return null;
-};
+/** @param {string} selector @returns {HTMLElement[]} */
+const visible = (selector) =>
+  /** @type {HTMLElement[]} */ ([...document.querySelectorAll(selector)]).filter((each) =>
+    each.checkVisibility({ visibilityProperty: true }),
+  );
+
+/** Letters that were pressed on this page before its scripts were ready: `early.js` has them. @returns {string[]} */
+const early = () => /** @type {any} */ (window).earlyKeys?.take() ?? [];
 
 /** @param {Queue} queue */
 export const startKeys = (queue) => {
   let goUntil = 0;
+  /** @type {{key: string, row: string | null}[]} */
+  let held = []; // pressed before the workspace of the chosen row was there
 
   /** @type {Record<string, () => void>} */
   const acts = {
-    j: () => queue.move(1),
+    j: () => queue.ready.then(() => queue.move(1)),
     ArrowDown: () => queue.move(1),
-    k: () => queue.move(-1),
+    k: () => queue.ready.then(() => queue.move(-1)),
     ArrowUp: () => queue.move(-1),
-    o: () => queue.row && location.assign(queue.row.href),
+    o: () => queue.ready.then(() => queue.enter()),
     u: () => queue.back(),
     '/': () => document.getElementById('search')?.focus(),
     '?': () => open('/console/keys', 'keys-sheet'),
   };
 
   /** @param {string} letter */
-  const goTo = (letter) => visible(`header nav [data-key="${letter}"]`)?.click();
+  const goTo = (letter) => visible(`header nav [data-key="${CSS.escape(letter)}"]`)[0]?.click();
 
   /** @param {number} number */
   const toSection = (number) => {
@@ -55,16 +60,17 @@ export const startKeys = (queue) => {
 
   /** A button, link or choice on the page that shows this key. @param {string} letter */
   const press = (letter) => {
-    const element = visible(`main [data-key="${CSS.escape(letter)}"]`);
-    if (element === null) return false;
+    const all = visible(`main [data-key="${CSS.escape(letter)}"]`);
+    const isNear = (/** @type {HTMLElement} */ each) => each.closest('li')?.contains(document.activeElement);
+    const element = all.find(isNear) ?? all.find((each) => each.matches(':checked')) ?? all[0];
+    if (element === undefined) return false;
     element.click();
-    if (element instanceof HTMLInputElement && element.type === 'radio') document.getElementById('narrative')?.focus();
+    if (element.matches('[type=checkbox]')) element.focus();
     return true;
   };
 
-  /** @param {KeyboardEvent} event */
-  const onLetter = (event) => {
-    const { key } = event;
+  /** @param {string} key */
+  const onLetter = (key) => {
     if (Date.now() < goUntil) {
       goUntil = 0;
       goTo(key);
@@ -72,6 +78,10 @@ export const startKeys = (queue) => {
     }
     if (key === 'g') {
       goUntil = Date.now() + GO_WITHIN_MS;
+      return true;
+    }
+    if (queue.preview.isBusy && OF_WORKSPACE.test(key)) {
+      held.push({ key, row: queue.chosen });
       return true;
     }
     const isArrow = key.startsWith('Arrow');
@@ -102,7 +112,18 @@ export const startKeys = (queue) => {
       return;
     }
     if (target.matches(FIELDS) || !areOn()) return;
-    if (onLetter(event)) event.preventDefault();
+    if (onLetter(event.key)) event.preventDefault();
+  });
+
+  /** A choice moves the focus into the narrative: letters after it were no keys. @param {string[]} letters */
+  const replay = (letters) => {
+    const choice = letters.findIndex((each) => CHOICES.test(each));
+    for (const each of choice === -1 ? letters : letters.slice(0, choice + 1)) onLetter(each);
+  };
+  document.addEventListener('stack:opened', () => {
+    const letters = held.filter(({ row }) => row === queue.chosen).map(({ key }) => key);
+    held = [];
+    replay(letters);
   });
 
   /**
@@ -174,10 +195,14 @@ export const startKeys = (queue) => {
   };
 
   document.addEventListener('click', (event) => {
-    const opener = /** @type {Element} */ (event.target).closest('[data-opens]');
+    const target = /** @type {Element} */ (event.target);
+    const button = target.closest('.foot [data-press]');
+    if (button instanceof HTMLElement) onLetter(button.dataset.press ?? '');
+    const opener = target.closest('[data-opens]');
     if (!(opener instanceof HTMLAnchorElement) || event.ctrlKey || event.metaKey) return;
     event.preventDefault();
     open(opener.pathname, opener.dataset.opens ?? '');
   });
   wire(document);
+  if (areOn()) replay(early());
 };

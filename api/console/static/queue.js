@@ -1,16 +1,16 @@
 // The list of the queue: rows in chunks, of which few are in the page; one row is chosen, and its stack opens beside.
 import { load, pause } from './parts.js';
+import { Preview } from './preview.js';
 
 const KEPT = 2; // chunks with rows; the others are as high as they were, and empty
 const AHEAD = '1200px 0px'; // rows are there before they are seen
 const OPENS_AFTER_MS = 120;
 const PREPARES_AFTER_MS = 350;
-const PREPARED_FOR_MS = 20_000;
 const WIDE = matchMedia('(width >= 80rem)');
 const ADDRESS = 'console:queue';
 
 /** @typedef {{address: string, place: HTMLElement, first: number, busy: boolean}} Chunk */
-/** @typedef {{nodes: DocumentFragment, at: number}} Prepared */
+/** @typedef {import('./preview.js').Intent} Intent */
 
 export class Queue {
   constructor() {
@@ -18,12 +18,7 @@ export class Queue {
     this.chunks = [];
     /** @type {string | null} */
     this.chosen = null; // the id of a row
-    this.chosenAt = 0;
-    /** @type {string | null} */
-    this.opened = null; // the path of the stack beside the list
-    this.openings = 0;
-    /** @type {Map<string, Prepared>} */
-    this.prepared = new Map();
+    this.preview = new Preview();
     this.seen = new IntersectionObserver((entries) => this.#onSeen(entries), { root: this.#scroller(), rootMargin: AHEAD });
   }
 
@@ -33,10 +28,6 @@ export class Queue {
 
   get list() {
     return document.getElementById('stacks');
-  }
-
-  get preview() {
-    return document.getElementById('preview');
   }
 
   /** The address of the list with its filters; the list beside a workspace is the one that was left. */
@@ -55,13 +46,13 @@ export class Queue {
     if (pane === null) return;
     const current = pane.dataset.stack;
     if (current !== undefined) {
-      this.opened = location.pathname;
+      this.preview.opened = location.pathname;
       if (!WIDE.matches) return;
       await load(this.address, pane);
     }
     this.adopt(current === undefined ? location.hash.slice(1) : `stack-${current}`);
     pane.addEventListener('click', (event) => this.#onClick(event));
-    addEventListener('popstate', () => location.reload());
+    addEventListener('popstate', () => this.#onBack());
     setInterval(() => this.#countDown(), 30_000);
   }
 
@@ -78,12 +69,13 @@ export class Queue {
     if (this.pane?.dataset.stack === undefined) sessionStorage.setItem(ADDRESS, this.address);
     this.#add(this.address, place);
     this.loadedAt = Date.now() / 1000;
-    const row = (wanted ? document.getElementById(wanted) : null) ?? (WIDE.matches ? list.querySelector('.stack') : null);
+    const isEmpty = this.preview.opened === null && WIDE.matches; // a workspace that is read stays, with or without a row
+    const row = (wanted ? document.getElementById(wanted) : null) ?? (isEmpty ? list.querySelector('.stack') : null);
     if (row instanceof HTMLAnchorElement && row.classList.contains('stack')) this.#mark(row);
     else this.chosen = null;
     this.#tabStop();
     this.row?.scrollIntoView({ block: 'nearest' });
-    if (this.row !== null) this.#openSoon(this.row, 0, false);
+    if (this.row !== null) this.#open(this.row, 0, 'look');
   }
 
   /** Read the list from its start; what is chosen stays chosen. */
@@ -108,18 +100,32 @@ export class Queue {
     if (from?.classList.contains('decided')) this.#leave(from);
   }
 
-  /** @param {HTMLAnchorElement} row */
-  choose(row) {
+  /** @param {HTMLAnchorElement} row @param {Intent} [intent] */
+  choose(row, intent = 'choose') {
     this.#mark(row);
     row.focus({ preventScroll: true });
     row.scrollIntoView({ block: 'nearest' });
-    this.#openSoon(row, OPENS_AFTER_MS, true);
+    this.#open(row, intent === 'enter' ? 0 : OPENS_AFTER_MS, intent);
+  }
+
+  /** Go on in the workspace of the chosen row. */
+  enter() {
+    if (this.row === null) return;
+    if (this.#opensHere) this.choose(this.row, 'enter');
+    else location.assign(this.row.href);
   }
 
   /** To the chosen row, or from a workspace to its queue. */
   back() {
     if (this.row !== null && this.pane?.contains(document.activeElement) !== true) this.row.focus();
     else if (this.pane?.dataset.stack !== undefined || this.pane === null) this.leave();
+  }
+
+  /** A step back leads to the page before; one within the page is no such step. */
+  #onBack() {
+    const stack = this.pane?.dataset.stack;
+    const path = stack === undefined ? new URL(this.address, location.href).pathname : `/console/stacks/${stack}`;
+    if (location.pathname !== path) location.reload();
   }
 
   leave() {
@@ -143,7 +149,7 @@ export class Queue {
     if (item === null) return;
     const hadFocus = document.activeElement === row;
     const { id } = row;
-    this.prepared.delete(row.pathname);
+    this.preview.forget(row.pathname);
     await load(`${row.pathname}/row`, item, { swap: 'outerHTML', headers });
     const renewed = document.getElementById(id);
     if (!(renewed instanceof HTMLAnchorElement)) return;
@@ -310,80 +316,23 @@ export class Queue {
       return;
     }
     const row = target.closest('.stack');
-    const isPlain = event.detail > 0 && !event.ctrlKey && !event.metaKey && !event.shiftKey && !event.altKey;
-    if (!(row instanceof HTMLAnchorElement) || !isPlain || !WIDE.matches || this.preview === null) return;
+    const isPlain = !event.ctrlKey && !event.metaKey && !event.shiftKey && !event.altKey;
+    if (!(row instanceof HTMLAnchorElement) || !isPlain || !this.#opensHere) return;
     event.preventDefault();
-    this.choose(row);
+    this.choose(row, event.detail > 0 ? 'choose' : 'enter');
   }
 
-  /** @param {HTMLAnchorElement} row @param {number} after @param {boolean} isAsked */
-  async #openSoon(row, after, isAsked) {
-    const { preview } = this;
-    if (!WIDE.matches) return;
-    const opening = (this.openings += 1);
-    if (this.opened === row.pathname) {
-      if (isAsked) this.#noteOpened(row, true);
-      return;
-    }
-    if (preview === null) {
-      await pause(after);
-      if (opening === this.openings) location.assign(row.href);
-      return;
-    }
-    const ready = this.#preparedFor(row.pathname);
-    if (ready === null) await pause(after);
-    if (opening !== this.openings || !row.isConnected) return;
-    this.opened = row.pathname;
-    if (ready !== null) {
-      preview.replaceChildren(ready);
-    } else {
-      await load(row.pathname, preview);
-      if (opening !== this.openings) return;
-    }
-    preview.scrollTop = 0;
-    this.#noteOpened(row, isAsked);
+  get #opensHere() {
+    return WIDE.matches && this.preview.place !== null;
+  }
+
+  /** @param {HTMLAnchorElement} row @param {number} after @param {Intent} intent */
+  async #open(row, after, intent) {
+    if (!WIDE.matches || !(await this.preview.open(row, after, intent))) return;
     await pause(PREPARES_AFTER_MS);
     for (const by of /** @type {(1 | -1)[]} */ ([1, -1])) {
-      const next = opening === this.openings && row.isConnected ? this.#beside(row, by) : null;
-      if (next !== null) await this.#prepare(next.pathname);
-    }
-  }
-
-  /** The address is that of the chosen stack; Back leads to the queue. @param {HTMLAnchorElement} row @param {boolean} isAsked */
-  #noteOpened(row, isAsked) {
-    const { pane } = this;
-    if (isAsked && pane !== null) {
-      if (pane.dataset.stack === undefined) history.pushState(null, '', row.pathname);
-      else history.replaceState(null, '', row.pathname);
-      pane.dataset.stack = row.id.slice('stack-'.length);
-      document.title = `${(row.querySelector('bdi')?.textContent ?? '').slice(0, 60)} · Clearhold`;
-    }
-    document.dispatchEvent(new CustomEvent('stack:opened'));
-  }
-
-  /** @param {string} path */
-  #preparedFor(path) {
-    const ready = this.prepared.get(path);
-    this.prepared.delete(path);
-    return ready !== undefined && Date.now() - ready.at < PREPARED_FOR_MS ? ready.nodes : null;
-  }
-
-  /** Have a neighbour's workspace at hand, outside the page. @param {string} path */
-  async #prepare(path) {
-    const ready = this.prepared.get(path);
-    if (ready !== undefined && Date.now() - ready.at < PREPARED_FOR_MS) return;
-    const place = document.createElement('section');
-    place.id = 'preview-ahead';
-    place.hidden = true;
-    document.body.append(place);
-    try {
-      await load(path, place);
-      const nodes = document.createDocumentFragment();
-      nodes.append(...place.childNodes);
-      for (const [old, { at }] of this.prepared) if (Date.now() - at >= PREPARED_FOR_MS) this.prepared.delete(old);
-      this.prepared.set(path, { nodes, at: Date.now() });
-    } finally {
-      place.remove();
+      const next = this.row?.pathname === row.pathname ? this.#beside(this.row, by) : null;
+      if (next !== null) await this.preview.prepare(next.pathname);
     }
   }
 
@@ -398,6 +347,7 @@ export class Queue {
   }
 
   loadedAt = Date.now() / 1000;
+  ready = Promise.resolve();
 }
 
 /** A length of time with its two largest units, as the server writes it. @param {number} seconds */
@@ -411,6 +361,6 @@ const span = (seconds) => {
 
 export const startQueue = () => {
   const queue = new Queue();
-  queue.start();
+  queue.ready = queue.start();
   return queue;
 };

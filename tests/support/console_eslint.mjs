@@ -1,0 +1,53 @@
+// Rules for the console's own scripts: mistakes, and names that browsers do not have.
+const browser = [
+  'AbortController', 'BroadcastChannel', 'CSS', 'CustomEvent', 'Element', 'Event', 'HTMLAnchorElement',
+  'HTMLButtonElement', 'HTMLElement', 'HTMLFormElement', 'HTMLInputElement', 'HTMLTextAreaElement',
+  'IntersectionObserver', 'PublicKeyCredential', 'RadioNodeList', 'TextDecoderStream', 'TextEncoder', 'URL',
+  'addEventListener', 'atob', 'btoa', 'clearTimeout', 'document', 'fetch', 'getComputedStyle', 'history', 'innerHeight',
+  'localStorage', 'location', 'matchMedia', 'navigator', 'removeEventListener', 'sessionStorage', 'setInterval',
+  'setTimeout', 'window',
+];
+export default [
+  {
+    files: ['**/*.js'],
+    linterOptions: { reportUnusedDisableDirectives: 'error' },
+    languageOptions: {
+      ecmaVersion: 'latest',
+      sourceType: 'module',
+      globals: Object.fromEntries(browser.map((name) => [name, 'readonly'])),
+    },
+    rules: {
+      'array-callback-return': 'error',
+      'consistent-return': 'off',
+      'constructor-super': 'error',
+      'eqeqeq': 'error',
+      'for-direction': 'error',
+      'no-const-assign': 'error',
+      'no-constant-binary-expression': 'error',
+      'no-dupe-class-members': 'error',
+      'no-dupe-keys': 'error',
+      'no-duplicate-case': 'error',
+      'no-eval': 'error',
+      'no-fallthrough': 'error',
+      'no-implied-eval': 'error',
+      'no-promise-executor-return': 'off',
+      'no-redeclare': 'error',
+      'no-restricted-properties': [
+        'error',
+        ...['innerHTML', 'outerHTML', 'insertAdjacentHTML', 'write', 'setHTMLUnsafe'].map((property) => ({ property })),
+      ],
+      'no-self-assign': 'error',
+      'no-self-compare': 'error',
+      'no-shadow': 'error',
+      'no-undef': 'error',
+      'no-unreachable': 'error',
+      'no-unused-private-class-members': 'error',
+      'no-unused-vars': 'error',
+      'no-use-before-define': ['error', { functions: false, variables: false }],
+      'no-var': 'error',
+      'prefer-const': 'error',
+      'use-isnan': 'error',
+      'valid-typeof': 'error',
+    },
+  },
+];
