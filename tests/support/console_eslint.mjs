@@ -43,7 +43,7 @@ export default [
       'no-unreachable': 'error',
       'no-unused-private-class-members': 'error',
       'no-unused-vars': 'error',
-      'no-use-before-define': ['error', { functions: false, variables: false }],
+      'no-use-before-define': ['error', { classes: false, functions: false, variables: false }],
       'no-var': 'error',
       'prefer-const': 'error',
       'use-isnan': 'error',

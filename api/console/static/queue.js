@@ -3,13 +3,13 @@ import { load, pause } from './parts.js';
 import { Preview } from './preview.js';
 
 const KEPT = 2; // chunks with rows; the others are as high as they were, and empty
-const AHEAD = '1200px 0px'; // rows are there before they are seen
+const AHEAD = 1200; // pixels: rows are there before they are seen
 const OPENS_AFTER_MS = 120;
 const PREPARES_AFTER_MS = 350;
 const WIDE = matchMedia('(width >= 80rem)');
 const ADDRESS = 'console:queue';
 
-/** @typedef {{address: string, place: HTMLElement, first: number, busy: boolean}} Chunk */
+/** @typedef {{address: string, place: HTMLElement, first: number, busy: boolean, filled?: Promise<void>}} Chunk */
 /** @typedef {import('./preview.js').Intent} Intent */
 
 export class Queue {
@@ -19,7 +19,7 @@ export class Queue {
     /** @type {string | null} */
     this.chosen = null; // the id of a row
     this.preview = new Preview();
-    this.seen = new IntersectionObserver((entries) => this.#onSeen(entries), { root: this.#scroller(), rootMargin: AHEAD });
+    this.seen = new IntersectionObserver((entries) => this.#onSeen(entries), { root: this.#scroller(), rootMargin: `${AHEAD}px 0px` });
   }
 
   get pane() {
@@ -92,9 +92,9 @@ export class Queue {
    * Choose the row that is so many rows further.
    * @param {1 | -1} by
    */
-  move(by) {
+  async move(by) {
     const from = this.row;
-    const to = from === null ? this.#firstVisible() : this.#beside(from, by);
+    const to = from === null ? this.#firstVisible() : (this.#beside(from, by) ?? (await this.#beyond(from, by)));
     if (to === null) return;
     this.choose(to);
     if (from?.classList.contains('decided')) this.#leave(from);
@@ -196,7 +196,7 @@ export class Queue {
         continue;
       }
       const chunk = this.chunks.find((each) => each.place === target);
-      if (chunk !== undefined && isIntersecting) this.#fill(chunk);
+      if (chunk !== undefined && isIntersecting) this.#filled(chunk);
     }
   }
 
@@ -219,6 +219,13 @@ export class Queue {
     this.#empty(place);
   }
 
+  /** A chunk with its rows. @param {Chunk} chunk */
+  async #filled(chunk) {
+    chunk.filled ??= this.#fill(chunk);
+    await chunk.filled;
+    chunk.filled = undefined;
+  }
+
   /** @param {Chunk} chunk */
   async #fill(chunk) {
     if (chunk.busy || chunk.place.firstElementChild !== null) return;
@@ -239,7 +246,7 @@ export class Queue {
     const seen = this.#frame();
     for (const { place } of far.slice(0, Math.max(0, filled.length - KEPT))) {
       const { top, bottom } = place.getBoundingClientRect();
-      if (bottom > seen.top && top < seen.bottom) continue;
+      if (bottom > seen.top - AHEAD && top < seen.bottom + AHEAD) continue;
       place.style.height = `${place.offsetHeight}px`;
       place.replaceChildren();
     }
@@ -295,6 +302,15 @@ export class Queue {
     const rows = this.chunks[at + by]?.place.querySelectorAll('.stack');
     const next = rows?.[forward ? 0 : rows.length - 1];
     return next instanceof HTMLAnchorElement ? next : null;
+  }
+
+  /** The row beside one at the end of its chunk, whose neighbour had left the page. @param {HTMLAnchorElement} row @param {1 | -1} by */
+  async #beyond(row, by) {
+    const at = this.chunks.findIndex((each) => each.place.contains(row));
+    const chunk = at === -1 ? undefined : this.chunks[at + by];
+    if (chunk === undefined) return null;
+    await this.#filled(chunk);
+    return this.row === row ? this.#beside(row, by) : null;
   }
 
   /** A decided row leaves at the next move. @param {HTMLAnchorElement} row */
