@@ -12,6 +12,8 @@ export class Preview {
     /** @type {string | null} */
     this.opened = null; // the path of the stack whose workspace is on the screen
     this.openings = 0;
+    /** @type {{path: string, intent: Intent} | null} */
+    this.pending = null;
     /** @type {Map<string, Prepared>} */
     this.prepared = new Map();
   }
@@ -43,6 +45,8 @@ export class Preview {
       return false;
     }
     const isNew = this.opened !== path;
+    const meant = intent === 'look' && this.pending?.path === path ? this.pending.intent : intent;
+    this.pending = { path, intent: meant };
     if (isNew) {
       this.opened = null;
       this.#veil(place, true);
@@ -59,7 +63,8 @@ export class Preview {
       this.opened = path;
     }
     this.#veil(place, false);
-    this.#note(row, intent);
+    this.pending = null;
+    this.#note(row, meant);
     if (isNew) document.dispatchEvent(new CustomEvent('stack:opened'));
     return true;
   }
