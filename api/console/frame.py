@@ -50,7 +50,7 @@ _HTMX_CONFIG: Final = msgspec.json.encode(
 ).decode()
 
 
-class Place(NamedTuple):
+class NavigationEntry(NamedTuple):
     """An entry of the navigation; ``key`` goes there after ``g``, and a key's session needs ``scope`` for it."""
 
     name: str
@@ -60,13 +60,13 @@ class Place(NamedTuple):
 
 
 PLACES: Final = (
-    Place("Today", "/console/today", "t", KeyScope.REPORTS),
-    Place("Queue", "/console/queue", "q", KeyScope.ALERTS_READ),
-    Place("Approvals", "/console/approvals", "a", KeyScope.ACTIONS),
+    NavigationEntry("Today", "/console/today", "t", KeyScope.REPORTS),
+    NavigationEntry("Queue", "/console/queue", "q", KeyScope.ALERTS_READ),
+    NavigationEntry("Approvals", "/console/approvals", "a", KeyScope.ACTIONS),
 )
 
 
-def places_of(principal: Principal) -> list[Place]:
+def places_of(principal: Principal) -> list[NavigationEntry]:
     return [place for place in PLACES if principal.has_scope(place.scope)]
 
 

@@ -36,7 +36,7 @@ _REDIRECT: Final = "HX-Redirect"
 
 
 def _page(path: str, handle: Handle, *scopes: KeyScope, public: bool = False) -> HTTPRouteHandler:
-    """``scopes`` are those that the session of an API key needs for it."""
+    """``scopes``: what the session of an API key needs for it."""
 
     @get(path, opt={PUBLIC: public, SCOPES: scopes})
     async def handler(request: ApiRequest) -> Response[bytes]:
