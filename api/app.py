@@ -20,7 +20,14 @@ from prometheus_client.registry import Collector
 
 from clearhold.api.area import Resources, Stores
 from clearhold.api.areas import wired_checks
-from clearhold.api.background import BackgroundFlows, agent_importer, in_background, live_feed, supervised_work
+from clearhold.api.background import (
+    BackgroundFlows,
+    agent_importer,
+    in_background,
+    live_feed,
+    openid_sign_in,
+    supervised_work,
+)
 from clearhold.api.console.app import application
 from clearhold.api.http.limits import Connections, raise_file_limit
 from clearhold.api.http.server import address_of, listening_socket, serve_until_signalled
@@ -94,7 +101,8 @@ def serve(settings: Settings, *, on_ready: Callable[[str], None]) -> None:
         resources = _resources(stores, flows, partial(_degraded_work, supervision, started.live), issuer)
         admin_token = settings.admin_token or data_dir.admin_token(lambda: new_token(ADMIN_TOKEN_PREFIX))
         checks = wired_checks(stores, settings.origins(base_url), admin_token=admin_token, limits=settings.rate_limits)
-        app = application(resources, checks, base_url=base_url, identity=settings.console_identity)
+        openid = openid_sign_in(stores, settings, base_url)
+        app = application(resources, checks, base_url=base_url, identity=settings.console_identity, openid=openid)
         metrics = _metrics(stores, started, flows, resources.pending, supervision, connections, settings)
         request_log = RequestLog(stores.clock)
         observed = Observed(app, RequestMetrics(metrics, verdicts=VERDICTS), request_log)

@@ -10,6 +10,8 @@ from typing import Final, NamedTuple
 from anyio import to_thread
 
 from clearhold.api.area import Stores
+from clearhold.api.console.openid import CALLBACK, OpenIdSignIn
+from clearhold.api.settings import Settings
 from clearhold.features.core.log_entry import shard_of
 from clearhold.flows.agents.service import AgentImporter
 from clearhold.flows.backfill.service import BackfillService
@@ -17,10 +19,14 @@ from clearhold.flows.bank_work import BankWork, Webhooks
 from clearhold.flows.engine import Engine, restore_lost_policies, tick_every_minute
 from clearhold.flows.live.feed import CommitFeed
 from clearhold.flows.live.missed import MissedEvents
+from clearhold.flows.openid.provider import OpenIdClient, OpenIdProvider
+from clearhold.flows.running.bank_http import http_client
 from clearhold.flows.running.supervision import Supervision, Work
 from clearhold.store.duck.live_rows import CommittedLiveRows
+from clearhold.store.openid_logins import OpenIdLogins
 
 WATCH_S: Final = 0.5
+PROVIDER_CONNECTIONS: Final = 16
 
 
 def agent_importer(stores: Stores, root: str | None) -> AgentImporter:
@@ -35,6 +41,23 @@ def agent_importer(stores: Stores, root: str | None) -> AgentImporter:
         clock=stores.clock,
         new_id=stores.new_id,
     )
+
+
+def openid_sign_in(stores: Stores, settings: Settings, base_url: str) -> OpenIdSignIn | None:
+    """Sign-in by the bank's OpenID provider, if one is set; ``base_url`` is the service's for browsers."""
+    config = settings.console_openid
+    if config is None:
+        return None
+    client = OpenIdClient(
+        issuer=config.issuer,
+        client_id=config.client_id,
+        client_secret=config.client_secret(),
+        scopes=config.scopes,
+        redirect_uri=base_url + CALLBACK,
+        allow_local=settings.allow_local,
+    )
+    provider = OpenIdProvider(client, http_client(connections=PROVIDER_CONNECTIONS), stores.clock)
+    return OpenIdSignIn(config, provider, OpenIdLogins(stores.hot, stores.box, stores.clock), stores.clock)
 
 
 def live_feed(stores: Stores) -> CommitFeed:

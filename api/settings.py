@@ -13,6 +13,7 @@ import msgspec
 
 from clearhold.api.http.head import Origins
 from clearhold.api.http.limits import DEFAULT_LIMITS, RATE_LIMITS, limits_of
+from clearhold.api.http.openid import SCOPES, OpenIdConfig
 from clearhold.api.http.operation import RateClass
 from clearhold.api.http.proxy_identity import ConsoleIdentity
 from clearhold.api.telemetry.metrics import MOST_PROGRAMS
@@ -56,6 +57,15 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     console_identity_header: str | None = None  # in which the bank's proxy names a person
     console_identity_peer: str | None = None  # the proxy's address
     console_identity_tenant: str | None = None  # the slug of the persons' bank
+    console_oidc_issuer: str | None = None  # the bank's OpenID provider
+    console_oidc_client_id: str | None = None
+    console_oidc_client_secret_file: Path | None = None
+    console_oidc_tenant: str | None = None  # the slug of the persons' bank
+    console_oidc_operate_group: str | None = None  # whose members read and write
+    console_oidc_read_group: str | None = None  # whose members read
+    console_oidc_groups_claim: str = "groups"
+    console_oidc_name_claim: str = "email"  # the name for the record
+    console_oidc_scopes: str = SCOPES
     console_token_sign_in: bool = True  # the operator token begins sessions of the console
     rate_limits: Mapping[RateClass, int] = msgspec.field(default_factory=lambda: DEFAULT_LIMITS)
 
@@ -74,7 +84,9 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
             raise _refused(
                 _IDENTITY_HEADER, "needs CLEARHOLD_CONSOLE_IDENTITY_PEER and CLEARHOLD_CONSOLE_IDENTITY_TENANT"
             )
-        for variable, url in ((_BANK_URL, settings.bank_url), (_SCAN_INDEX_URL, settings.scan_index_url)):
+        settings._require_whole_openid()
+        urls = ((_BANK_URL, settings.bank_url), (_SCAN_INDEX_URL, settings.scan_index_url))
+        for variable, url in (*urls, (_OIDC_ISSUER, settings.console_oidc_issuer)):
             if not settings.allow_local and url is not None and url.startswith("http:"):
                 raise _refused(variable, _NEEDS_TLS)
         return settings
@@ -87,6 +99,38 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
             tenant=self.console_identity_tenant,
             token_sign_in=self.console_token_sign_in,
         )
+
+    @property
+    def console_openid(self) -> OpenIdConfig | None:
+        """None where no provider is set."""
+        secret_file, tenant = self.console_oidc_client_secret_file, self.console_oidc_tenant
+        issuer, client_id = self.console_oidc_issuer, self.console_oidc_client_id
+        if issuer is None or client_id is None or secret_file is None or tenant is None:
+            return None
+        return OpenIdConfig(
+            issuer=issuer,
+            client_id=client_id,
+            secret_file=secret_file,
+            tenant=tenant,
+            operate_group=self.console_oidc_operate_group,
+            read_group=self.console_oidc_read_group,
+            groups_claim=self.console_oidc_groups_claim,
+            name_claim=self.console_oidc_name_claim,
+            scopes=self.console_oidc_scopes,
+        )
+
+    def _require_whole_openid(self) -> None:
+        groups = self.console_oidc_operate_group or self.console_oidc_read_group
+        needed = (
+            self.console_oidc_client_id,
+            self.console_oidc_client_secret_file,
+            self.console_oidc_tenant,
+            groups,
+        )
+        if len({each is None for each in (self.console_oidc_issuer, *needed)}) > 1:
+            raise _refused(
+                _OIDC_ISSUER, "needs _CLIENT_ID, _CLIENT_SECRET_FILE, _TENANT, and _OPERATE_GROUP or _READ_GROUP"
+            )
 
     def origins(self, base_url: str) -> Origins:
         """The origins whose pages may call the connector."""
@@ -119,6 +163,10 @@ def _refused(variable: str, sentence: str) -> StartupError:
 def _admin_token(variable: str, text: str) -> str:
     if len(text) < MIN_ADMIN_TOKEN_LENGTH or not text.isascii() or " " in text:
         raise _refused(variable, f"must have at least {MIN_ADMIN_TOKEN_LENGTH} ASCII characters, no spaces")
+    return text
+
+
+def _text(_: str, text: str) -> str:
     return text
 
 
@@ -187,6 +235,18 @@ def _outbound_url(no_more: str = "") -> Callable[[str, str], str]:
     return read
 
 
+def _issuer(variable: str, text: str) -> str:
+    """The provider's name for itself, with a slash at its end where it has one: it is compared letter by letter."""
+    _outbound_url()(variable, text)
+    return text
+
+
+def _openid_scopes(variable: str, text: str) -> str:
+    if "openid" not in text.split():
+        raise _refused(variable, "must be scopes with spaces between them, and openid among them")
+    return text
+
+
 def _header_name(variable: str, text: str) -> str:
     if not _HEADER_NAME.fullmatch(text) or text.lower() in {"authorization", "cookie", "host", "origin"}:
         raise _refused(variable, "must be the name of a header, as X-Forwarded-User")
@@ -201,6 +261,7 @@ def _address(variable: str, text: str) -> str:
 
 
 _IDENTITY_HEADER: Final = "CLEARHOLD_CONSOLE_IDENTITY_HEADER"
+_OIDC_ISSUER: Final = "CLEARHOLD_CONSOLE_OIDC_ISSUER"
 _HEADER_NAME: Final = re.compile(r"[A-Za-z][A-Za-z0-9-]{0,63}", re.ASCII)
 _BANK_URL: Final = "CLEARHOLD_BANK_URL"
 _SCAN_INDEX_URL: Final = "CLEARHOLD_SCAN_INDEX_URL"
@@ -210,7 +271,7 @@ _VARIABLES: Final[Mapping[str, tuple[str, Callable[[str, str], Any]]]] = {
     "redis_url": ("CLEARHOLD_REDIS_URL", _redis_url),
     "base_url": ("CLEARHOLD_BASE_URL", _base_url),
     "metrics_port": ("CLEARHOLD_METRICS_PORT", _number(0, 65_535, "a port, {}; 0 takes a free one")),
-    "metrics_host": ("CLEARHOLD_METRICS_HOST", lambda _, text: text),
+    "metrics_host": ("CLEARHOLD_METRICS_HOST", _text),
     "program_metrics": (
         "CLEARHOLD_PROGRAM_METRICS",
         _number(0, MOST_PROGRAMS, "a number of programs, {}; 0 shows none"),
@@ -227,7 +288,16 @@ _VARIABLES: Final[Mapping[str, tuple[str, Callable[[str, str], Any]]]] = {
     "connector_origins": ("CLEARHOLD_CONNECTOR_ORIGINS", _origins),
     "console_identity_header": (_IDENTITY_HEADER, _header_name),
     "console_identity_peer": ("CLEARHOLD_CONSOLE_IDENTITY_PEER", _address),
-    "console_identity_tenant": ("CLEARHOLD_CONSOLE_IDENTITY_TENANT", lambda _, text: text),
+    "console_identity_tenant": ("CLEARHOLD_CONSOLE_IDENTITY_TENANT", _text),
+    "console_oidc_issuer": (_OIDC_ISSUER, _issuer),
+    "console_oidc_client_id": ("CLEARHOLD_CONSOLE_OIDC_CLIENT_ID", _text),
+    "console_oidc_client_secret_file": ("CLEARHOLD_CONSOLE_OIDC_CLIENT_SECRET_FILE", lambda _, text: Path(text)),
+    "console_oidc_tenant": ("CLEARHOLD_CONSOLE_OIDC_TENANT", _text),
+    "console_oidc_operate_group": ("CLEARHOLD_CONSOLE_OIDC_OPERATE_GROUP", _text),
+    "console_oidc_read_group": ("CLEARHOLD_CONSOLE_OIDC_READ_GROUP", _text),
+    "console_oidc_groups_claim": ("CLEARHOLD_CONSOLE_OIDC_GROUPS_CLAIM", _text),
+    "console_oidc_name_claim": ("CLEARHOLD_CONSOLE_OIDC_NAME_CLAIM", _text),
+    "console_oidc_scopes": ("CLEARHOLD_CONSOLE_OIDC_SCOPES", _openid_scopes),
     "console_token_sign_in": ("CLEARHOLD_CONSOLE_TOKEN_SIGN_IN", _on_or_off),
     "rate_limits": (RATE_LIMITS, lambda _, text: limits_of(text)),
 }

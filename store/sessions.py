@@ -33,6 +33,9 @@ MOST_OF_TENANT: Final = 1_000
 TRACED_US: Final = HOUR_US
 """How long it is known which browsers and addresses a name was used at, also after its session."""
 
+GRANT: Final = "console:grant:"
+"""Before the id of a session: the grant by which its person is checked at the provider, which ends with it."""
+
 _PREFIX: Final = "console:session:"
 _OF_TENANT: Final = "console:sessions:"
 _LAST_OF_BROWSER: Final = "console:browser:"
@@ -52,11 +55,13 @@ class SignedInBy(StrEnum):
     PERSON = "person"  # a token that was issued to the person
     KEY = "key"  # an API key: read only
     PROXY = "proxy"  # the bank's proxy, which names the person in each request
+    OPENID = "openid"  # the bank's OpenID provider, which confirms the person every minute
 
 
 class Session(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """``id`` is the digest of the session's secret, ``browser`` that of the browser's; ``credential`` is the id of a
-    person's token or of a key, or the digest of the operator token. Instants are in microseconds.
+    person's token or of a key, or the digest of the operator token. ``reads_only`` is of a person, not of a key, which
+    has scopes. Instants are in microseconds.
     """
 
     id: str
@@ -69,6 +74,7 @@ class Session(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     seen_at: int
     address: str
     browser: str = ""
+    reads_only: bool = False
 
     def ends_at(self) -> int:
         """When it ends without a further request."""
@@ -99,7 +105,15 @@ class Sessions:
         self._client, self._clock = client, clock
 
     async def begin(
-        self, *, tenant_id: str, name: str, signed_in_by: SignedInBy, credential: str, address: str, browser: str
+        self,
+        *,
+        tenant_id: str,
+        name: str,
+        signed_in_by: SignedInBy,
+        credential: str,
+        address: str,
+        browser: str,
+        reads_only: bool = False,
     ) -> tuple[str, Session]:
         """The session's secret, and the session; ``browser`` is the browser's secret."""
         secret, now = new_token(""), self._clock.now()
@@ -114,6 +128,7 @@ class Sessions:
             seen_at=now,
             address=address,
             browser=_id_of(browser),
+            reads_only=reads_only,
         )
         await _answered(self._write(session))
         last = msgspec.msgpack.encode((tenant_id, name))
@@ -152,7 +167,7 @@ class Sessions:
         return sorted((each for each in sessions if now < each.ends_at()), key=lambda each: -each.created_at)
 
     async def end(self, session: Session) -> None:
-        await _answered(self._client.delete(_PREFIX + session.id))
+        await _answered(self._client.delete(_PREFIX + session.id, GRANT + session.id))
         await _answered(self._client.zrem(_OF_TENANT + session.tenant_id, session.id))
 
     async def last_of_browser(self, browser: str) -> tuple[str, str] | None:
@@ -183,7 +198,7 @@ class Sessions:
     async def _end_oldest(self, tenant_id: str) -> None:
         over: Any = await self._client.zrange(_OF_TENANT + tenant_id, 0, -MOST_OF_TENANT - 1)
         for each in over:
-            await self._client.delete(_PREFIX + each.decode())
+            await self._client.delete(_PREFIX + each.decode(), GRANT + each.decode())
             await self._client.zrem(_OF_TENANT + tenant_id, each)
 
 

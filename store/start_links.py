@@ -28,6 +28,7 @@ class SessionStart(msgspec.Struct, frozen=True, array_like=True):
     name: str
     signed_in_by: SignedInBy
     credential: str
+    reads_only: bool = False
 
 
 class StartLinks:

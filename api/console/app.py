@@ -17,6 +17,7 @@ from clearhold.api.area import Resources, Stores
 from clearhold.api.areas import ROUTES, Checks, http_app, services_of, wired_gate
 from clearhold.api.console.frame import headers_of, plain_page
 from clearhold.api.console.guard import NONCE_BYTES, Guard, NotSignedInError
+from clearhold.api.console.openid import OpenIdSignIn
 from clearhold.api.console.pages import sign_in
 from clearhold.api.console.pages.errors import RefusalView, refused
 from clearhold.api.console.presence import Presence
@@ -38,16 +39,25 @@ log = structlog.get_logger()
 
 
 def application(
-    resources: Resources, checks: Checks, *, base_url: str, identity: ConsoleIdentity = TOKENS_ALONE
+    resources: Resources,
+    checks: Checks,
+    *,
+    base_url: str,
+    identity: ConsoleIdentity = TOKENS_ALONE,
+    openid: OpenIdSignIn | None = None,
 ) -> ASGIApp:
     """The API and the console, with the same services."""
     services, stores = services_of(resources), resources.stores
     api = http_app(ROUTES, services, gate=wired_gate(stores, checks), base_url=base_url)
-    return beside(api, wired_console(stores, services, checks, identity))
+    return beside(api, wired_console(stores, services, checks, identity, openid))
 
 
 def wired_console(
-    stores: Stores, services: Mapping[str, object], checks: Checks, identity: ConsoleIdentity = TOKENS_ALONE
+    stores: Stores,
+    services: Mapping[str, object],
+    checks: Checks,
+    identity: ConsoleIdentity = TOKENS_ALONE,
+    openid: OpenIdSignIn | None = None,
 ) -> Litestar:
     """``services`` are those of the areas by name."""
     clock = stores.clock
@@ -58,6 +68,7 @@ def wired_console(
         start_links=StartLinks(stores.hot),
         tries=SignInTries(clock),
         identity=identity,
+        openid=openid,
         presence=Presence(),
     )
     app = Litestar(

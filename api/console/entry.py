@@ -1,5 +1,6 @@
 """Beginning and ending a session: its cookies, the way back, and the form that a session's end interrupted."""
 
+from collections.abc import Awaitable, Callable
 from typing import Any, Final
 from urllib.parse import parse_qsl, urlencode
 
@@ -8,14 +9,19 @@ import msgspec
 from litestar.datastructures import Cookie
 
 from clearhold.api.console.visit import Answer, HtmlAnswer, RedirectAnswer, SignedIn, Visit
-from clearhold.api.console.way_back import HOME, SIGN_IN, is_own_page, way_back
+from clearhold.api.console.way_back import ENTRANCES, HOME, SIGN_IN, is_own_page, way_back
 from clearhold.features.core.instants import DAY_US, SECOND_US
 from clearhold.store.ids import new_token
+from clearhold.store.openid_logins import LASTS_S
+from clearhold.store.sessions import Session
 from clearhold.store.start_links import SessionStart
 
 COOKIE: Final = "__Host-clearhold"
 BROWSER: Final = "__Host-clearhold-browser"
 """A random secret of the browser; it opens nothing."""
+
+LOGIN: Final = "__Host-clearhold-openid"
+"""Binds a sign-in at the bank's provider to the browser in which it began."""
 
 CLEARED: Final = "Clear-Site-Data"
 _BROWSER_S: Final = 365 * DAY_US // SECOND_US
@@ -23,7 +29,13 @@ _OF_SESSION: Final = frozenset({"csrf"})
 _LONG: Final = 80
 
 
-async def enter(visit: Visit, start: SessionStart, wanted: str) -> Answer:
+async def enter(
+    visit: Visit,
+    start: SessionStart,
+    wanted: str,
+    *,
+    on_begin: Callable[[Session], Awaitable[None]] | None = None,
+) -> Answer:
     """Begin the session. The same name as before in this browser goes on where it was; another name starts clean."""
     services, browser = visit.services, visit.browser or new_token("")
     last = await services.sessions.last_of_browser(browser)
@@ -36,7 +48,10 @@ async def enter(visit: Visit, start: SessionStart, wanted: str) -> Answer:
         credential=start.credential,
         address=visit.address,
         browser=browser,
+        reads_only=start.reads_only,
     )
+    if on_begin is not None:
+        await on_begin(session)
     cookies = (_cookie(COOKIE, secret), _cookie(BROWSER, browser, max_age=_BROWSER_S))
     if last is not None and last != (start.tenant_id, start.name):
         return RedirectAnswer(HOME, {CLEARED: '"cache", "storage"'}, cookies)
@@ -58,13 +73,23 @@ async def leave(visit: Visit) -> Answer:
 
 def kept_fields(visit: Visit) -> h.Node:
     """Hidden fields with the form that could not be sent, to go on with after signing in."""
-    kept, action = visit.form.get("kept"), visit.form.get("action")
-    if visit.path != SIGN_IN and visit.form:
-        kept = urlencode([each for each in visit.form.items() if each[0] not in _OF_SESSION])
-        action = visit.path
-    if not kept or action is None:
+    kept, action = begun_form(visit)
+    if not kept or not action:
         return None
     return h.input(type="hidden", name="kept", value=kept), h.input(type="hidden", name="action", value=action)
+
+
+def begun_form(visit: Visit) -> tuple[str, str]:
+    """The fields of the form that could not be sent, as one text, and its path; empty without one."""
+    if visit.form and not visit.path.startswith(ENTRANCES):
+        kept = urlencode([each for each in visit.form.items() if each[0] not in _OF_SESSION])
+        return kept, visit.path
+    return visit.form.get("kept", ""), visit.form.get("action", "")
+
+
+def login_cookie(secret: str) -> Cookie:
+    """It comes back from another site, with the provider's redirect."""
+    return _cookie(LOGIN, secret, max_age=LASTS_S, samesite="lax")
 
 
 def _interrupted(visit: Visit, action: str, fields: dict[str, str]) -> h.Element:
@@ -90,4 +115,5 @@ def _field(name: str, value: str, *, is_text: bool) -> h.Node:
 
 
 def _cookie(name: str, value: str, **over: Any) -> Cookie:
-    return Cookie(name, value=value, secure=True, httponly=True, samesite="strict", path="/", **over)
+    options: dict[str, Any] = {"samesite": "strict"} | over
+    return Cookie(name, value=value, secure=True, httponly=True, path="/", **options)

@@ -19,7 +19,8 @@ from litestar.enums import ScopeType
 from litestar.middleware import ASGIMiddleware
 from litestar.types import ASGIApp, Receive, Scope, Send
 
-from clearhold.api.console.entry import BROWSER, COOKIE
+from clearhold.api.console.entry import BROWSER, COOKIE, LOGIN
+from clearhold.api.console.openid import still_confirmed
 from clearhold.api.console.services import ConsoleServices
 from clearhold.api.console.visit import VISIT, SignedIn, Visit
 from clearhold.api.http.body import BodyBudget, read_body
@@ -108,6 +109,7 @@ class Guard(ASGIMiddleware):
             target=_id_of(target) if is_part else None,
             address=scope["client"][0] if scope["client"] else "",
             browser=cookie_of(scope, BROWSER),
+            login=cookie_of(scope, LOGIN),
             named=self._services.identity.name_in(scope),
             now=self._clock.now(),
         )
@@ -120,7 +122,7 @@ class Guard(ASGIMiddleware):
         if session is None or not self._services.identity.admits(session.signed_in_by, session.name, named):
             return None
         proven = self._services.authenticator.of_credential(session.tenant_id, session.signed_in_by, session.credential)
-        if proven is None:
+        if proven is None or not await still_confirmed(self._services.openid, session):
             await self._services.sessions.end(session)
             return None
         return SignedIn(session, msgspec.structs.replace(proven, operator=session.name))

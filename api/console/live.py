@@ -12,6 +12,7 @@ from litestar import get
 from litestar.types import ASGIApp, Receive, Scope, Send
 
 from clearhold.api.console.guard import SCOPES, NotSignedInError
+from clearhold.api.console.openid import still_confirmed
 from clearhold.api.console.visit import Visit, visit_of
 from clearhold.api.http.envelope import ApiRequest
 from clearhold.api.live.routes import LiveQuery
@@ -47,9 +48,13 @@ class SessionStream:
         while not self._has_ended:
             await anyio.sleep(CHECK_EVERY_S)
             try:
-                self._has_ended = not await self._visit.services.sessions.is_open(self._visit.signed_in.session)
+                self._has_ended = not await self._is_open()
             except UnavailableError:
                 continue  # Redis is away: the next look follows.
+
+    async def _is_open(self) -> bool:
+        services, session = self._visit.services, self._visit.signed_in.session
+        return await services.sessions.is_open(session) and await still_confirmed(services.openid, session)
 
 
 @get("/console/live", opt={SCOPES: (KeyScope.ALERTS_READ,)})

@@ -10,10 +10,12 @@ from litestar.handlers import HTTPRouteHandler
 from clearhold.api.console.frame import FILES, MEDIA_TYPES, STATIC_PATH, address_of, framed, headers_of
 from clearhold.api.console.guard import ENTRANCE, PUBLIC, SCOPES
 from clearhold.api.console.live import follow_live
+from clearhold.api.console.openid import CALLBACK
 from clearhold.api.console.pages import (
     approvals,
     keys,
     looking,
+    openid,
     people,
     queue,
     search,
@@ -85,6 +87,9 @@ CONSOLE_ROUTES: Final = (
     _page("/console", to_home),
     _page(SIGN_IN, sign_in.show, public=True),
     _write(SIGN_IN, sign_in.sign_in, entrance=True),
+    _write(sign_in.OPENID, openid.start, entrance=True),
+    _page(CALLBACK, openid.callback, public=True),
+    _page(openid.FINISH, openid.finish, public=True),
     _write(start.PATH, start.create, entrance=True),
     _page(start.PATH, start.use, public=True),
     _write("/console/sign-out", sign_in.sign_out, public=True),

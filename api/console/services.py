@@ -7,6 +7,7 @@ from clearhold.api.accounts.routes import AccountService
 from clearhold.api.actions.service import ActionService
 from clearhold.api.alerts.routes import AlertService
 from clearhold.api.assignments.routes import AssignmentService
+from clearhold.api.console.openid import OpenIdSignIn
 from clearhold.api.console.presence import Presence
 from clearhold.api.console.tries import SignInTries
 from clearhold.api.counts.routes import CountService
@@ -40,6 +41,7 @@ class ConsoleServices(NamedTuple):
     accounts: AccountService
     tries: SignInTries
     identity: ConsoleIdentity
+    openid: OpenIdSignIn | None
     actions: ActionService
     alerts: AlertService
     assignments: AssignmentService

@@ -27,13 +27,13 @@ class SignedIn(NamedTuple):
 
     @property
     def is_read_only(self) -> bool:
-        return self.principal.mode is not None
+        return self.principal.mode is not None or self.session.reads_only
 
 
 class Visit(msgspec.Struct, frozen=True, kw_only=True):
     """``nonce`` marks the elements that htmx may act on; ``target`` is the part of the page that the answer replaces,
-    None for a whole page; ``browser`` is the browser's secret, ``named`` the person that the bank's proxy
-    names; ``now`` is the instant of arrival.
+    None for a whole page; ``browser`` is the browser's secret, ``login`` that of its sign-in at the bank's
+    provider, ``named`` the person that the bank's proxy names; ``now`` is the instant of arrival.
     """
 
     services: ConsoleServices
@@ -46,6 +46,7 @@ class Visit(msgspec.Struct, frozen=True, kw_only=True):
     target: str | None
     address: str
     browser: str | None
+    login: str | None
     named: str | None
     now: int
 
@@ -61,6 +62,9 @@ class Visit(msgspec.Struct, frozen=True, kw_only=True):
     def hx(self, **attributes: str) -> dict[str, str]:
         """Htmx attributes of an element: ``get``, ``target`` and so on."""
         return {f"hx-{name}": value for name, value in attributes.items()} | {"hx-nonce": self.nonce}
+
+    def with_form(self, form: Mapping[str, str]) -> "Visit":
+        return msgspec.structs.replace(self, form=form)
 
     @property
     def heading(self) -> h.Element:

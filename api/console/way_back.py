@@ -7,10 +7,13 @@ from urllib.parse import quote, unquote, urlsplit
 from clearhold.api.http.envelope import header_values
 
 SIGN_IN: Final = "/console/sign-in"
+ENTRANCES: Final = (SIGN_IN, "/console/openid/")
+"""Paths of pages that begin a session."""
+
 HOME: Final = "/console/today"
 
 _OWN: Final = re.compile(r"/console/[A-Za-z0-9._~%@:+,;=/-]{1,512}(\?[\x21-\x7E]{0,1024})?", re.ASCII)
-_NO_PAGES: Final = (SIGN_IN, "/console/sign-out", "/console/static/")
+_NO_PAGES: Final = (*ENTRANCES, "/console/sign-out", "/console/static/")
 _DOTS: Final = frozenset({".", ".."})
 
 

@@ -116,7 +116,7 @@ class Authenticator:
         tenant = tenancy.tenants.find(tenant_id)
         if tenant is None:
             return None
-        if signed_in_by is SignedInBy.PROXY:
+        if signed_in_by in {SignedInBy.PROXY, SignedInBy.OPENID}:
             return msgspec.structs.replace(_operator_of(tenant), id=credential, has_own_token=True)
         if signed_in_by is SignedInBy.PERSON:
             issued = tenancy.person_tokens.find(tenant_id, credential)
@@ -127,7 +127,7 @@ class Authenticator:
         return _operator_of(tenant) if tenancy.operator_tokens.is_valid(tenant_id, credential, at=now) else None
 
     def tenant_id_of(self, slug: str) -> str | None:
-        """The id of the tenant with this slug, for persons that the bank's proxy names."""
+        """The id of the tenant with this slug, for persons that the bank's proxy or provider names."""
         tenant = self._tenancy.tenants.find_by_slug(slug)
         return None if tenant is None else tenant.id
 

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from clearhold.api.http.openid import OpenIdConfig
 from clearhold.api.settings import Settings
 from clearhold.store.errors import StartupError
 
@@ -163,3 +164,52 @@ def test_given_origins_of_the_connector_when_set_then_each_must_be_one() -> None
     for text in ("*", "null", "https://a.example/", "https://a.example/path", "a.example"):
         with pytest.raises(StartupError, match="CLEARHOLD_CONNECTOR_ORIGINS must"):
             origins(text)
+
+
+OIDC = {
+    "CLEARHOLD_CONSOLE_OIDC_ISSUER": "https://sso.bank.example/",
+    "CLEARHOLD_CONSOLE_OIDC_CLIENT_ID": "clearhold",
+    "CLEARHOLD_CONSOLE_OIDC_CLIENT_SECRET_FILE": "/run/secrets/oidc",
+    "CLEARHOLD_CONSOLE_OIDC_TENANT": "first-bank",
+    "CLEARHOLD_CONSOLE_OIDC_READ_GROUP": "examiners",
+}
+
+
+def with_openid(**environment: str) -> OpenIdConfig | None:
+    return Settings.of(data=Path(), host="::1", port=0, environment=OIDC | environment).console_openid
+
+
+def test_given_an_openid_provider_then_its_issuer_is_taken_letter_by_letter() -> None:
+    config = with_openid()
+    assert config is not None
+    assert (config.issuer, config.name_claim, config.operate_group) == ("https://sso.bank.example/", "email", None)
+    assert Settings.of(data=Path(), host="::1", port=0, environment={}).console_openid is None
+
+
+@pytest.mark.parametrize("missing", sorted(OIDC))
+def test_given_a_part_of_an_openid_provider_then_the_settings_are_refused(missing: str) -> None:
+    with pytest.raises(StartupError, match="CLEARHOLD_CONSOLE_OIDC_ISSUER needs"):
+        with_openid(**{missing: ""})
+
+
+def test_given_an_openid_provider_without_tls_then_it_is_for_this_machine_with_leave() -> None:
+    for issuer in ("http://127.0.0.1:9000", "http://sso.bank.example"):
+        with pytest.raises(StartupError, match="CLEARHOLD_CONSOLE_OIDC_ISSUER must begin with https://"):
+            with_openid(CLEARHOLD_CONSOLE_OIDC_ISSUER=issuer)
+    local = with_openid(CLEARHOLD_CONSOLE_OIDC_ISSUER="http://127.0.0.1:9000", **LOCAL)
+    assert local is not None
+    with pytest.raises(StartupError, match="openid among them"):
+        with_openid(CLEARHOLD_CONSOLE_OIDC_SCOPES="profile email")
+
+
+def test_given_the_file_of_the_clients_secret_then_it_has_to_be_there_and_not_empty(tmp_path: Path) -> None:
+    path = tmp_path / "oidc"
+    config = with_openid(CLEARHOLD_CONSOLE_OIDC_CLIENT_SECRET_FILE=str(path))
+    assert config is not None
+    with pytest.raises(StartupError, match="cannot be read"):
+        config.client_secret()
+    path.write_text(" \n")
+    with pytest.raises(StartupError, match="has no secret"):
+        config.client_secret()
+    path.write_text("s3cret\n")
+    assert config.client_secret() == "s3cret"

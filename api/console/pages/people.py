@@ -21,6 +21,7 @@ CREDENTIALS: Final[Mapping[SignedInBy, str]] = {
     SignedInBy.PERSON: "a token that was issued to this person",
     SignedInBy.KEY: "an API key, to read",
     SignedInBy.PROXY: "the bank's own sign-in, by its proxy",
+    SignedInBy.OPENID: "the bank's account",
 }
 
 log = structlog.get_logger()

@@ -19,6 +19,9 @@ TOO_MANY_TRIES: Final = "Too many tries from this address. Try again in {}."
 ENDED: Final = "The session has ended. Sign in again: what you sent is kept, and nothing was done yet."
 SIGN_IN_OFF: Final = "The operator token does not sign in here. Sign in as the person that you are."
 NO_TENANT: Final = "The bank of the persons that the proxy names is not known to this service."
+OPENID: Final = "/console/openid/start"
+BY_ACCOUNT: Final = "Sign in with your bank's account"
+OTHERWISE: Final = "With a token that was issued to you, or an API key"
 _NAME: Final = "The name"
 
 
@@ -27,7 +30,7 @@ async def show(visit: Visit) -> Answer:
         return RedirectAnswer(way_back(visit.query.get("next", "")))
     if visit.named is not None:
         return await enter(visit, _named(visit, visit.named), visit.query.get("next", ""))
-    return _page(visit, visit.query.get("next", ""))
+    return page(visit, visit.query.get("next", ""))
 
 
 async def sign_in(visit: Visit) -> Answer:
@@ -39,9 +42,9 @@ async def sign_in(visit: Visit) -> Answer:
         start = start_of(visit)
     except RateLimitedError as error:
         headers = {"Retry-After": str(visit.services.tries.wait_s(visit.address))}
-        return _page(visit, wanted, str(error), status=429, headers=headers)
+        return page(visit, wanted, str(error), status=429, headers=headers)
     except RiskError as error:
-        return _page(visit, wanted, str(error), status=401)
+        return page(visit, wanted, str(error), status=401)
     return await enter(visit, start, wanted)
 
 
@@ -51,20 +54,24 @@ async def sign_out(visit: Visit) -> Answer:
 
 def interrupted(visit: Visit) -> h.Node:
     """The sign-in page as the answer to a form that came after the session's end."""
-    return _page(visit, "", ENDED).content
+    return page(visit, "", ENDED).content
 
 
 def start_of(visit: Visit) -> SessionStart:
     """The session that token and name of a form may begin; the refusal of a token or name, which counts as a try."""
-    tries = visit.services.tries
-    wait_s = tries.wait_s(visit.address)
-    if wait_s:
-        raise RateLimitedError(TOO_MANY_TRIES.format(f"{wait_s} second{'' if wait_s == 1 else 's'}"))
+    require_try(visit)
     try:
         return _proven(visit)
     except RiskError:
-        tries.note_refusal(visit.address)
+        visit.services.tries.note_refusal(visit.address)
         raise
+
+
+def require_try(visit: Visit) -> None:
+    """Raise RateLimitedError while the address has to wait for its next try."""
+    wait_s = visit.services.tries.wait_s(visit.address)
+    if wait_s:
+        raise RateLimitedError(TOO_MANY_TRIES.format(f"{wait_s} second{'' if wait_s == 1 else 's'}"))
 
 
 def _proven(visit: Visit) -> SessionStart:
@@ -96,20 +103,41 @@ def _name_of(proven: Principal, given: str) -> str:
     return confirmed_name(proven, person_named(given.encode("utf-8"), _NAME), _NAME)
 
 
-def _page(
+def page(
     visit: Visit, wanted: str, refusal: str | None = None, *, status: int = 200, headers: dict[str, str] | None = None
 ) -> HtmlAnswer:
     content = h.section(".sign-in")[
         h.h1["Sign in"],
         h.p(".refusal", role="alert")[refusal] if refusal is not None else None,
-        h.form(method="post", action=SIGN_IN)[
-            h.input(type="hidden", name="next", value=wanted),
-            kept_fields(visit),
-            _fields(visit),
-            h.button(".main", type="submit")["Sign in" if visit.named is None else f"Go on as {visit.named}"],
-        ],
+        _ways(visit, wanted),
     ]
     return HtmlAnswer("Sign in", content, status, headers or {})
+
+
+def _ways(visit: Visit, wanted: str) -> h.Node:
+    """Where the operator token does not sign in, the bank's account is the usual way, and the other one is folded."""
+    services = visit.services
+    if services.openid is None or visit.named is not None:
+        return _by_token(visit, wanted, is_main=True)
+    by_account = h.form(method="post", action=OPENID)[
+        h.input(type="hidden", name="next", value=wanted),
+        kept_fields(visit),
+        h.button(".main", type="submit")[BY_ACCOUNT],
+    ]
+    if services.identity.token_sign_in:
+        return by_account, h.div(".other")[_by_token(visit, wanted, is_main=False)]
+    return by_account, h.details(".other")[h.summary[OTHERWISE], _by_token(visit, wanted, is_main=False)]
+
+
+def _by_token(visit: Visit, wanted: str, *, is_main: bool) -> h.Element:
+    return h.form(method="post", action=SIGN_IN)[
+        h.input(type="hidden", name="next", value=wanted),
+        kept_fields(visit),
+        _fields(visit),
+        h.button(class_="main" if is_main else None, type="submit")[
+            "Sign in" if visit.named is None else f"Go on as {visit.named}"
+        ],
+    ]
 
 
 def _fields(visit: Visit) -> h.Node:
@@ -119,7 +147,11 @@ def _fields(visit: Visit) -> h.Node:
     return (
         h.label(for_="token")["Token"],
         h.input("#token", type="password", name="token", required=True, autocomplete="current-password"),
-        h.p(".small")["The bank's operator token, a token that was issued to you, or an API key to read."],
+        h.p(".small")[
+            "The bank's operator token, a token that was issued to you, or an API key to read."
+            if visit.services.identity.token_sign_in
+            else "A token that was issued to you, or an API key to read."
+        ],
         h.label(for_="name")["Your name"],
         h.input("#name", name="name", value=_name_given(visit), autocomplete="username", maxlength="128"),
         h.p(".small")["It goes on the record with each decision, as in ann@bank.example."],
