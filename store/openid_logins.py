@@ -1,4 +1,4 @@
-"""Sign-ins by the bank's OpenID provider: those that have begun, and the grants of sessions. In Redis, sealed.
+"""Sign-ins by the bank's OpenID provider: the ones that have begun, and the grants of sessions. In Redis, sealed.
 
 A begun sign-in is under the digest of its ``state``, is valid for ``LASTS_S`` and is used up by its first end. It is
 bound to a browser by the digest of a secret that only that browser has. A grant is under the id of its session.
@@ -89,7 +89,7 @@ class OpenIdLogins:
         await _answered(self._client.delete(GRANT + session.id))
 
     def _opened(self, sealed: bytes) -> bytes | None:
-        """None for what another master key sealed: its person signs in again."""
+        """None for a text of another master key: its person signs in again."""
         try:
             return self._box.open_bytes(sealed)
         except UnsealError:

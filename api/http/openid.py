@@ -54,7 +54,7 @@ class OpenIdConfig(msgspec.Struct, frozen=True, kw_only=True):
         return secret
 
     def person_in(self, claims: Mapping[str, Any]) -> ClaimedPerson:
-        """ForbiddenError for a person without a role, InvalidRequestError for a name that is none for the record."""
+        """ForbiddenError for a person without a role, InvalidRequestError for a name that may not be on the record."""
         name = claims.get(self.name_claim)
         if not isinstance(name, str):
             raise ForbiddenError(NO_NAME.format(claim=self.name_claim), ErrorCode.OPERATOR_INVALID)

@@ -26,7 +26,11 @@ class Bench:
         self.fake, self.clock = fake, clock
 
     def run(self, work: Work[T], **over: Any) -> T:
-        options: dict[str, Any] = {"issuer": self.fake.issuer, "client_secret": CLIENT_SECRET, "allow_local": True} | over
+        options: dict[str, Any] = {
+            "issuer": self.fake.issuer,
+            "client_secret": CLIENT_SECRET,
+            "allow_local": True,
+        } | over
         client = OpenIdClient(client_id=CLIENT_ID, scopes="openid email", redirect_uri=BACK, **options)
 
         async def on_loop() -> T:
