@@ -26,7 +26,7 @@ from clearhold.store.ids import new_token
 
 IDLE_US: Final = 30 * MINUTE_US
 LONGEST_US: Final = 12 * HOUR_US
-WITHIN_S: Final = 1.5
+WITHIN_S: Final = 4.0
 MOST_OF_TENANT: Final = 1_000
 """Sessions of one tenant; the one that was used least recently ends for a further one."""
 

@@ -16,7 +16,7 @@ from clearhold.store.keys import token_digest
 from clearhold.store.sessions import SignedInBy
 
 LASTS_S: Final = 3_600
-WITHIN_S: Final = 1.5
+WITHIN_S: Final = 4.0
 _PREFIX: Final = "console:start:"
 _UNAVAILABLE: Final = "The link cannot be read right now; it was not used. Try again."
 
