@@ -16,8 +16,7 @@ def canonical(value):  # RFC 8785, for the bodies of links
 def merkle_root(hashes):  # RFC 6962, bottom up: an odd node moves up unchanged
     row = [sha256(b"\0" + bytes.fromhex(each)).digest() for each in hashes]
     while len(row) > 1:
-        pairs = zip(row[::2], row[1::2])
-        row = [sha256(b"\1" + left + right).digest() for left, right in pairs] + row[len(row) // 2 * 2 :]
+        row = [sha256(b"\1" + one + two).digest() for one, two in zip(row[::2], row[1::2])] + row[len(row) // 2 * 2 :]
     return row[0] if row else sha256(b"").digest()
 
 def path_root(leaf, at, size, path):  # RFC 6962, 2.1.1: the last hash of a path is that of the half without the leaf
@@ -62,7 +61,7 @@ SAME = {  # what never changes of a row; the link of the same id says it too, of
     "actions": "id tenantId alertId type targetType targetId requestedBy createdAt".split(),
     "links of actions": "id tenantId alertId kind targetType targetId actor createdAt".split(),
     "alert_notes": "id tenantId programId alertId note writtenBy identity createdAt".split(),
-    "links of notes": "id tenantId programId alertId note actor identity createdAt".split(),
+    "links of alert_notes": "id tenantId programId alertId note actor identity createdAt".split(),
 }
 
 def one_subject(lines, keys, kept):  # a manifest, rows of tables, links with proofs to checkpoints, an end
@@ -100,12 +99,10 @@ def one_subject(lines, keys, kept):  # a manifest, rows of tables, links with pr
             need(0 <= row["seq"] < size and path_root(leaf, row["seq"], size, path) == root, "not in the checkpoint")
             cited |= {part.get(key) for part in (body, body.get("change") or {}) for key in CITING}
             if body.get("kind") == "log_loss": continue
-            if body.get("kind") == "alert_note":
-                linked["alert_notes", body["id"]] = canonical([body[name] for name in SAME["links of notes"]]); continue
-            if chain == "actions": last[body["actionId"]] = body["transition"]
-            if chain == "dispositions" or body["actionId"] == body["id"]:  # of the links of an action, that of its request
-                names = SAME["links of actions" if chain == "actions" else chain]
-                linked[chain, body["id"]] = canonical([body[name] for name in names])
+            of = "alert_notes" if body.get("kind") == "alert_note" else chain
+            if of == "actions": last[body["actionId"]] = body["transition"]
+            if of != "actions" or body["actionId"] == body["id"]:  # of the links of an action, that of its request
+                linked[of, body["id"]] = canonical([body[name] for name in SAME.get(f"links of {of}", SAME[of])])
     if end is None: sys.exit("FAIL: the file is cut: it has no end")
     if (end["sha256"], {table: n for table, n in end["counts"].items() if n}) != (digest.hexdigest(), counts):
         sys.exit("FAIL: the lines differ from the counts or the digest in the last line")
@@ -113,8 +110,7 @@ def one_subject(lines, keys, kept):  # a manifest, rows of tables, links with pr
     if not cited - {None} <= bodies: sys.exit("FAIL: cited policies or alerts are missing")
     if any((last.get(each), now) not in {(now, now), ("requested", "approved")} for each, now in status.items()):
         sys.exit("FAIL: an action's status differs from its last link")
-    for origin, size, _ in notes.values():
-        print(f"ok {origin}: all links in the file are among the {size} of its checkpoint")
+    for name, size, _ in notes.values(): print(f"ok {name}: all links in the file are among the {size} of its checkpoint")
     print(f"ok {manifest['subject']['type']} {manifest['subject']['id']}: {sum(counts.values())} rows, none cut off")
 
 keys = [urlsafe_b64decode(key["x"] + "==") for key in loads(Path(sys.argv[2]).read_bytes()).get("keys", ())]

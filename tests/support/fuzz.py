@@ -63,7 +63,7 @@ include-operation-id = [
     "listTransfers", "listActions", "listAlerts", "listStacks", "listDispositions", "listEvents", "listLabels",
     "listCheckpoints",
     "listLimitHistory", "listRescreeningDue", "listMetricsHistory", "listPolicies", "listRules", "listRulesVersions",
-    "listKriSnapshots", "listAlertSummaries", "listAccounts", "listPreflights",
+    "listKriSnapshots", "listAlertSummaries", "listAccounts", "listPreflights", "listAlertNotes",
 ]
 checks.positive_data_acceptance.expected-statuses = ["2xx", 400, 401, 403, 404, 409, 429, "5xx"]
 

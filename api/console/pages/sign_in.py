@@ -9,7 +9,7 @@ from clearhold.api.console.visit import Answer, HtmlAnswer, RedirectAnswer, Visi
 from clearhold.api.console.way_back import SIGN_IN, way_back
 from clearhold.api.http.auth import confirmed_name, person_named
 from clearhold.api.http.operation import Access
-from clearhold.features.core.errors import ErrorCode, ForbiddenError, RateLimitedError, RiskError
+from clearhold.features.core.errors import ErrorCode, ForbiddenError, RateLimitedError, RiskError, UnauthorizedError
 from clearhold.features.core.principal import Principal, PrincipalKind
 from clearhold.store.keys import token_digest
 from clearhold.store.sessions import SignedInBy
@@ -92,7 +92,7 @@ def _named(visit: Visit, name: str) -> SessionStart:
     identity = visit.services.identity
     tenant_id = visit.services.authenticator.tenant_id_of(identity.tenant or "")
     if tenant_id is None:
-        raise ForbiddenError(NO_TENANT, ErrorCode.TENANT_MISMATCH)
+        raise UnauthorizedError(NO_TENANT, ErrorCode.TENANT_MISMATCH)
     return identity.start_of(tenant_id, name)
 
 

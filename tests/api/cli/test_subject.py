@@ -45,7 +45,7 @@ def test_given_a_subject_when_written_then_the_file_is_the_export_and_verify_acc
     verified = CliRunner().invoke(app, ["verify", str(out), str(jwks)])
     assert result.exit_code == 0, result.output
     assert "entity enti_ada of first-bank" in result.output
-    assert "6 links proved" in result.output
+    assert "7 links proved" in result.output
     assert out.read_bytes() == answer.content
     assert not out.with_name("ada.ndjson.part").exists()
     assert verified.exit_code == 0, verified.output

@@ -223,7 +223,7 @@ def test_given_filters_by_ids_of_the_bank_when_described_then_it_is_said_what_co
     }
 
     assert {name for _, name in said} == {
-        *("subjectId", "transferId", "accountId", "entityId", "counterpartyId", "decidedBy"),
+        *("subjectId", "transferId", "accountId", "entityId", "counterpartyId", "decidedBy", "assignee"),
     }
     assert all("array" in schema["type"] for schema in said.values())
 
