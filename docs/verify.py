@@ -110,7 +110,7 @@ def one_subject(lines, keys, kept):  # a manifest, rows of tables, links with pr
     if not cited - {None} <= bodies: sys.exit("FAIL: cited policies or alerts are missing")
     if any((last.get(each), now) not in {(now, now), ("requested", "approved")} for each, now in status.items()):
         sys.exit("FAIL: an action's status differs from its last link")
-    for name, size, _ in notes.values(): print(f"ok {name}: all links in the file are among the {size} of its checkpoint")
+    for name, n, _ in notes.values(): print(f"ok {name}: all links in the file are among the {n} of its checkpoint")
     print(f"ok {manifest['subject']['type']} {manifest['subject']['id']}: {sum(counts.values())} rows, none cut off")
 
 keys = [urlsafe_b64decode(key["x"] + "==") for key in loads(Path(sys.argv[2]).read_bytes()).get("keys", ())]
