@@ -21,7 +21,7 @@ SIGN_IN_OFF: Final = "The operator token does not sign in here. Sign in as the p
 NO_TENANT: Final = "The bank of the persons that the proxy names is not known to this service."
 OPENID: Final = "/console/openid/start"
 BY_ACCOUNT: Final = "Sign in with your bank's account"
-OTHERWISE: Final = "With a token that was issued to you, or an API key"
+OTHERWISE: Final = "With your own token, or an API key"
 _NAME: Final = "The name"
 
 
