@@ -53,6 +53,7 @@ class SignedInBy(StrEnum):
 
     TOKEN = "token"  # noqa: S105 - the tenant's operator token; the name is a claim
     PERSON = "person"  # a token that was issued to the person
+    PASSKEY = "passkey"  # a passkey that the person registered
     KEY = "key"  # an API key: read only
     PROXY = "proxy"  # the bank's proxy, which names the person in each request
     OPENID = "openid"  # the bank's OpenID provider, which confirms the person every minute
@@ -60,8 +61,8 @@ class SignedInBy(StrEnum):
 
 class Session(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """``id`` is the digest of the session's secret, ``browser`` that of the browser's; ``credential`` is the id of a
-    person's token or of a key, or the digest of the operator token. ``reads_only`` is of a person, not of a key, which
-    has scopes. Instants are in microseconds.
+    person's token or passkey or of a key, or the digest of the operator token. ``reads_only`` is of a person, not of a
+    key, which has scopes. Instants are in microseconds.
     """
 
     id: str

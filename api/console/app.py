@@ -20,7 +20,9 @@ from clearhold.api.console.guard import NONCE_BYTES, Guard, NotSignedInError
 from clearhold.api.console.openid import OpenIdSignIn
 from clearhold.api.console.pages import sign_in
 from clearhold.api.console.pages.errors import RefusalView, refused
+from clearhold.api.console.passkeys import PasskeyDesk
 from clearhold.api.console.presence import Presence
+from clearhold.api.console.relying_party import RelyingParty
 from clearhold.api.console.routes import CONSOLE_ROUTES
 from clearhold.api.console.services import ConsoleServices
 from clearhold.api.console.tries import SignInTries
@@ -30,6 +32,8 @@ from clearhold.api.http.envelope import INTERNAL, ApiRequest, refusal_of, reques
 from clearhold.api.http.error_table import ERRORS
 from clearhold.api.http.head import split_as_sent
 from clearhold.api.http.proxy_identity import TOKENS_ALONE, ConsoleIdentity
+from clearhold.store.control.passkey_registry import PasskeyRegistry
+from clearhold.store.invitations import Challenges, Invitations
 from clearhold.store.sessions import Sessions
 from clearhold.store.start_links import StartLinks
 
@@ -49,7 +53,7 @@ def application(
     """The API and the console, with the same services."""
     services, stores = services_of(resources), resources.stores
     api = http_app(ROUTES, services, gate=wired_gate(stores, checks), base_url=base_url)
-    return beside(api, wired_console(stores, services, checks, identity, openid))
+    return beside(api, wired_console(stores, services, checks, identity, openid, base_url=base_url))
 
 
 def wired_console(
@@ -58,6 +62,8 @@ def wired_console(
     checks: Checks,
     identity: ConsoleIdentity = TOKENS_ALONE,
     openid: OpenIdSignIn | None = None,
+    *,
+    base_url: str,
 ) -> Litestar:
     """``services`` are those of the areas by name."""
     clock = stores.clock
@@ -70,6 +76,14 @@ def wired_console(
         identity=identity,
         openid=openid,
         presence=Presence(),
+        passkeys=PasskeyDesk(
+            RelyingParty.of(base_url),
+            stores.registry.tenancy,
+            PasskeyRegistry(stores.registry, clock=clock),
+            Invitations(stores.hot, clock),
+            Challenges(stores.hot, clock),
+            clock,
+        ),
     )
     app = Litestar(
         route_handlers=CONSOLE_ROUTES,

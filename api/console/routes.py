@@ -4,6 +4,7 @@ from http import HTTPStatus
 from typing import Final
 
 import htpy as h
+import msgspec
 from litestar import Response, get, post
 from litestar.handlers import HTTPRouteHandler
 
@@ -16,6 +17,7 @@ from clearhold.api.console.pages import (
     keys,
     looking,
     openid,
+    passkeys,
     people,
     queue,
     search,
@@ -27,8 +29,8 @@ from clearhold.api.console.pages import (
     workspace,
     workspace_writes,
 )
-from clearhold.api.console.visit import Answer, Handle, RedirectAnswer, Visit, visit_of
-from clearhold.api.console.way_back import HOME, SIGN_IN
+from clearhold.api.console.visit import Answer, Handle, JsonAnswer, RedirectAnswer, Visit, visit_of
+from clearhold.api.console.way_back import HOME, INVITATION, SIGN_IN
 from clearhold.api.http.envelope import ApiRequest
 from clearhold.api.http.head import IMMUTABLE, published
 from clearhold.features.core.errors import ErrorCode, NotFoundError
@@ -58,6 +60,9 @@ def _write(path: str, handle: Handle, *, public: bool = False, entrance: bool = 
 
 
 def _response(visit: Visit, answer: Answer) -> Response[bytes]:
+    if isinstance(answer, JsonAnswer):
+        content, headers = msgspec.json.encode(answer.body), headers_of(visit.nonce)
+        return Response(content, status_code=answer.status, media_type="application/json", headers=headers)
     headers, cookies = headers_of(visit.nonce) | dict(answer.headers), answer.cookies
     is_part = visit.target is not None
     if isinstance(answer, RedirectAnswer):
@@ -96,6 +101,13 @@ CONSOLE_ROUTES: Final = (
     _page(session.PATH, session.show),
     _page(people.PATH, people.show),
     _write(people.END, people.end),
+    _write(people.INVITE, passkeys.invite),
+    _write(people.REVOKE, passkeys.revoke),
+    _page(INVITATION, passkeys.show_invitation, public=True),
+    _write(INVITATION, passkeys.accept_invitation, entrance=True),
+    _write(passkeys.CREATION_OPTIONS, passkeys.creation_options, entrance=True),
+    _write(sign_in.PASSKEY, passkeys.use, entrance=True),
+    _write(passkeys.REQUEST_OPTIONS, passkeys.request_options, entrance=True),
     _page(today.PATH, today.show),
     _page("/console/things/{kind:str}/{id:str}", thing.show, KeyScope.ALERTS_READ),
     _page("/console/alerts/{alert_id:str}", thing.alert, KeyScope.ALERTS_READ),

@@ -8,6 +8,7 @@ from clearhold.api.actions.service import ActionService
 from clearhold.api.alerts.routes import AlertService
 from clearhold.api.assignments.routes import AssignmentService
 from clearhold.api.console.openid import OpenIdSignIn
+from clearhold.api.console.passkeys import PasskeyDesk
 from clearhold.api.console.presence import Presence
 from clearhold.api.console.tries import SignInTries
 from clearhold.api.counts.routes import CountService
@@ -62,6 +63,7 @@ class ConsoleServices(NamedTuple):
     transfers: TransferService
     live: LiveService
     presence: Presence
+    passkeys: PasskeyDesk
 
     @classmethod
     def of(cls, services: Mapping[str, Any], **own: Any) -> "ConsoleServices":

@@ -4,11 +4,13 @@ from collections import deque
 from typing import Final
 
 from clearhold.api.http.limits import caller_of
+from clearhold.features.core.errors import RateLimitedError
 from clearhold.features.core.instants import MINUTE_US, SECOND_US
 from clearhold.store.clock import Clock
 
 MOST: Final = 5
 WITHIN_US: Final = MINUTE_US
+TOO_MANY_TRIES: Final = "Too many tries from this address. Try again in {}."
 _MOST_ADDRESSES: Final = 10_000
 
 
@@ -25,6 +27,12 @@ class SignInTries:
         if len(tries) < MOST or now - tries[0] >= WITHIN_US:
             return 0
         return -((now - tries[0] - WITHIN_US) // SECOND_US)
+
+    def check(self, address: str) -> None:
+        """RateLimitedError while this address has to wait."""
+        wait_s = self.wait_s(address)
+        if wait_s:
+            raise RateLimitedError(TOO_MANY_TRIES.format(f"{wait_s} second{'' if wait_s == 1 else 's'}"))
 
     def note_refusal(self, address: str) -> None:
         now = self._clock.now()

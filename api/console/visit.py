@@ -102,6 +102,13 @@ class HtmlAnswer(NamedTuple):
     visit: Visit | None = None
 
 
+class JsonAnswer(NamedTuple):
+    """For an own script, which has to say what it means in words."""
+
+    body: object
+    status: int = 200
+
+
 class RedirectAnswer(NamedTuple):
     """The browser goes on to a path of the console."""
 
@@ -110,7 +117,7 @@ class RedirectAnswer(NamedTuple):
     cookies: tuple[Cookie, ...] = ()
 
 
-Answer = HtmlAnswer | RedirectAnswer
+Answer = HtmlAnswer | JsonAnswer | RedirectAnswer
 Handle = Callable[[Visit], Awaitable[Answer]]
 
 

@@ -11,9 +11,10 @@ ENTRANCES: Final = (SIGN_IN, "/console/openid/")
 """Paths of pages that begin a session."""
 
 HOME: Final = "/console/today"
+INVITATION: Final = "/console/invitation"
 
 _OWN: Final = re.compile(r"/console/[A-Za-z0-9._~%@:+,;=/-]{1,512}(\?[\x21-\x7E]{0,1024})?", re.ASCII)
-_NO_PAGES: Final = (*ENTRANCES, "/console/sign-out", "/console/static/")
+_NO_PAGES: Final = (*ENTRANCES, INVITATION, "/console/sign-out", "/console/static/")
 _DOTS: Final = frozenset({".", ".."})
 
 

@@ -121,6 +121,12 @@ class Authenticator:
         if signed_in_by is SignedInBy.PERSON:
             issued = tenancy.person_tokens.find(tenant_id, credential)
             return self._person(issued) if issued is not None and issued.is_valid(now) else None
+        if signed_in_by is SignedInBy.PASSKEY:
+            passkey = tenancy.passkeys.find(tenant_id, credential)
+            is_valid = passkey is not None and passkey.revoked_at is None
+            return (
+                msgspec.structs.replace(_operator_of(tenant), id=credential, has_own_token=True) if is_valid else None
+            )
         if signed_in_by is SignedInBy.KEY:
             key = tenancy.keys.find(tenant_id, credential)
             return self._key_principal(key, tenant) if key is not None and key.revoked_at is None else None

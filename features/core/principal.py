@@ -32,7 +32,7 @@ class OperatorIdentity(StrEnum):
     """How the name of a person on the record is known."""
 
     CLAIMED = "claimed"  # the caller stated it, under a token or key that several may have
-    PERSON = "person"  # the token was issued to this person
+    PERSON = "person"  # the token or passkey is this person's
 
 
 class KeyMode(StrEnum):
@@ -73,7 +73,7 @@ class Principal(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     tenant_id: str
     tenant: str
     operator: str = ""
-    has_own_token: bool = False  # the token was issued to the person ``operator``
+    has_own_token: bool = False  # the token or passkey is that of the person ``operator``
     mode: KeyMode | None = None
     of_mode: frozenset[str] | None = None
     program_ids: frozenset[str] | None = None

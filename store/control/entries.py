@@ -21,6 +21,8 @@ class ControlKind(StrEnum):
     OPERATOR_TOKEN = "operator_token"  # noqa: S105 - the name of an entry, not a token
     PERSON_TOKEN = "person_token"  # noqa: S105 - as above
     PERSON_TOKEN_REVOKED = "person_token_revoked"  # noqa: S105 - as above
+    PASSKEY = "passkey"
+    PASSKEY_REVOKED = "passkey_revoked"
     INGEST_SECRET = "ingest_secret"  # noqa: S105 - as above
     API_KEY = "api_key"
     API_KEY_REVOKED = "api_key_revoked"
@@ -96,6 +98,26 @@ class PersonTokenEntry(msgspec.Struct, frozen=True, kw_only=True, rename="camel"
 
 class PersonTokenRevokedEntry(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     token_id: str
+    revoked_at: str
+    revoked_by: str
+
+
+class PasskeyEntry(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """A passkey as registered by one person, whose name is on the record. The id that the authenticator gave and the
+    public key are base64url; ``sign_count`` is the authenticator's counter, 0 where it has none.
+    """
+
+    id: str
+    name: str
+    credential_id: str
+    public_key: str
+    sign_count: int
+    created_at: str
+    invited_by: str
+
+
+class PasskeyRevokedEntry(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    passkey_id: str
     revoked_at: str
     revoked_by: str
 

@@ -1,5 +1,5 @@
-"""The control streams in memory: tenants, programs, operator tokens, ingest secrets, API keys, keys to the bank's API,
-policies, rules, scorecards and endpoints, a projection each.
+"""The control streams in memory: tenants, programs, operator tokens, passkeys, ingest secrets, API keys, keys to
+the bank's API, policies, rules, scorecards and endpoints, a projection each.
 
 Entries are applied in log order, new and replayed ones alike. A further kind of entry is a row in the table of
 ``Tenancy``. Reads are dictionary look-ups on the API's event loop.
@@ -13,6 +13,7 @@ from typing import Final, Generic, TypeVar
 
 import msgspec
 
+from clearhold.features.core.entries.actions import person_key
 from clearhold.features.core.instants import written_instant
 from clearhold.features.core.principal import Principal, Program
 from clearhold.features.core.vocabulary import ProgramSource
@@ -26,6 +27,8 @@ from clearhold.store.control.entries import (
     ControlEntry,
     ControlKind,
     Effect,
+    PasskeyEntry,
+    PasskeyRevokedEntry,
     PersonTokenEntry,
     PersonTokenRevokedEntry,
     PolicyActivatedEntry,
@@ -41,6 +44,7 @@ from clearhold.store.control.entries import (
     WebhookEntry,
     WebhookSecretEntry,
 )
+from clearhold.store.control.passkeys import Passkeys
 from clearhold.store.control.policies import TenantPolicies
 from clearhold.store.control.rules import Rules, TenantScorecards
 from clearhold.store.control.webhooks import WebhookEndpoints
@@ -201,6 +205,7 @@ class Tenancy:
         self.programs = Programs()
         self.operator_tokens = OperatorTokens()
         self.person_tokens = PersonTokens()
+        self.passkeys = Passkeys()
         self.ingest_targets = IngestTargets(box=box, shards=shards)
         self.keys = ApiKeys()
         self.bank_keys = BankKeys(box=box)
@@ -217,6 +222,8 @@ class Tenancy:
             ControlKind.OPERATOR_TOKEN: _Projected(TokenEntry, self.operator_tokens.rotate),
             ControlKind.PERSON_TOKEN: _Projected(PersonTokenEntry, self.person_tokens.add),
             ControlKind.PERSON_TOKEN_REVOKED: _Projected(PersonTokenRevokedEntry, self.person_tokens.revoke),
+            ControlKind.PASSKEY: _Projected(PasskeyEntry, self.passkeys.add),
+            ControlKind.PASSKEY_REVOKED: _Projected(PasskeyRevokedEntry, self.passkeys.revoke),
             ControlKind.INGEST_SECRET: _Projected(SecretEntry, self.ingest_targets.rotate),
             ControlKind.API_KEY: _Projected(ApiKeyEntry, self.keys.add),
             ControlKind.API_KEY_REVOKED: _Projected(ApiKeyRevokedEntry, self.keys.revoke),
@@ -262,9 +269,17 @@ class Tenancy:
         return None if tenant_id is None else self.tenants.find(tenant_id)
 
     def has_two_persons(self, tenant_id: str, *, at: int) -> bool:
-        """Whether two persons of the tenant have valid tokens, so that dual control can count those alone."""
-        valid = self.person_tokens.valid_of_tenant(tenant_id, at=at)
-        return len({token.entry.name.casefold() for token in valid}) > 1
+        """Whether two persons of the tenant have valid tokens or passkeys, so that dual control counts those alone."""
+        return len(self._proven_persons(tenant_id, at=at)) > 1
+
+    def is_proven_person(self, tenant_id: str, name: str, *, at: int) -> bool:
+        """Whether a person of this name has a valid token or passkey."""
+        return person_key(name) in self._proven_persons(tenant_id, at=at)
+
+    def _proven_persons(self, tenant_id: str, *, at: int) -> set[str]:
+        names = [each.entry.name for each in self.person_tokens.valid_of_tenant(tenant_id, at=at)]
+        names += [each.entry.name for each in self.passkeys.valid_of_tenant(tenant_id)]
+        return {person_key(name) for name in names}
 
     def _add_tenant(self, _tenant_id: str, entry: TenantEntry) -> None:
         unconfirmed = self.tenants.add(entry)

@@ -30,7 +30,7 @@ class ConsoleApp:
         self.checks: Checks = wired_checks(
             api.stores, Origins(BASE_URL), admin_token=ADMIN_TOKEN, limits=wiring.pop("limits", api.limits)
         )
-        self.console = wired_console(api.stores, api.services, self.checks, **wiring)
+        self.console = wired_console(api.stores, api.services, self.checks, **({"base_url": BASE_URL} | wiring))
         self.app = beside(api.app, self.console)
 
     def browser(self, address: str = ADDRESS, *, at: str = BASE_URL) -> "Browser":

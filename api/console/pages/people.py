@@ -1,11 +1,13 @@
 """People and sessions: who is signed in, since when, by which credential and from where; and ending sessions."""
 
 from collections.abc import Mapping
+from http import HTTPStatus
 from typing import Final
 
 import htpy as h
 import structlog
 
+from clearhold.api.console.components.passkeys import invitation_form, passkey_table
 from clearhold.api.console.components.words import count, moment, outsider, span
 from clearhold.api.console.visit import Answer, HtmlAnswer, RedirectAnswer, Visit
 from clearhold.features.core.entries.actions import same_person
@@ -15,10 +17,13 @@ from clearhold.store.sessions import Session, SignedInBy
 
 PATH: Final = "/console/people"
 END: Final = f"{PATH}/end"
+INVITE: Final = f"{PATH}/invite"
+REVOKE: Final = f"{PATH}/revoke"
 UNKNOWN_SESSION: Final = "There is no such session; it may have ended. Open the page again for the present ones."
 CREDENTIALS: Final[Mapping[SignedInBy, str]] = {
     SignedInBy.TOKEN: "the bank's operator token and a typed name",
     SignedInBy.PERSON: "a token that was issued to this person",
+    SignedInBy.PASSKEY: "a passkey that this person registered",
     SignedInBy.KEY: "an API key, to read",
     SignedInBy.PROXY: "the bank's own sign-in, by its proxy",
     SignedInBy.OPENID: "the bank's account",
@@ -28,7 +33,14 @@ log = structlog.get_logger()
 
 
 async def show(visit: Visit) -> Answer:
-    return HtmlAnswer("People and sessions", _page(visit, await _sessions(visit)))
+    return await page(visit)
+
+
+async def page(visit: Visit, *, refusal: str | None = None, link: tuple[str, str] | None = None) -> HtmlAnswer:
+    """``refusal`` and ``link`` are the answer to an invitation, with the invited name and the link."""
+    status = HTTPStatus.OK if refusal is None else HTTPStatus.CONFLICT
+    content = _content(visit, await _sessions(visit), refusal, link)
+    return HtmlAnswer("People and sessions", content, status)
 
 
 async def end(visit: Visit) -> Answer:
@@ -54,7 +66,8 @@ async def _sessions(visit: Visit) -> list[Session]:
     return [each for each in sessions if not who.is_read_only or each.id == who.session.id]
 
 
-def _page(visit: Visit, sessions: list[Session]) -> h.Element:
+def _content(visit: Visit, sessions: list[Session], refusal: str | None, link: tuple[str, str] | None) -> h.Element:
+    writes, desk = not visit.signed_in.is_read_only, visit.services.passkeys
     by_name: dict[str, list[Session]] = {}
     for each in sessions:
         by_name.setdefault(each.name.casefold(), []).append(each)
@@ -62,6 +75,8 @@ def _page(visit: Visit, sessions: list[Session]) -> h.Element:
         h.h1["People and sessions"],
         h.p[f"{count(len(by_name), 'person', 'persons')} with {count(len(sessions), 'session')}."],
         (_person(visit, of_name) for of_name in by_name.values()),
+        passkey_table(visit, desk.tenancy.passkeys.of_tenant(visit.principal.tenant_id), REVOKE) if writes else None,
+        invitation_form(visit, INVITE, refusal, link) if writes and desk.party is not None else None,
     ]
 
 

@@ -4,6 +4,7 @@ from typing import Final
 
 import htpy as h
 
+from clearhold.api.console.components.passkeys import ceremony, without_scripts
 from clearhold.api.console.entry import enter, kept_fields, leave
 from clearhold.api.console.visit import Answer, HtmlAnswer, RedirectAnswer, Visit
 from clearhold.api.console.way_back import SIGN_IN, way_back
@@ -15,13 +16,14 @@ from clearhold.store.keys import token_digest
 from clearhold.store.sessions import SignedInBy
 from clearhold.store.start_links import SessionStart
 
-TOO_MANY_TRIES: Final = "Too many tries from this address. Try again in {}."
 ENDED: Final = "The session has ended. Sign in again: what you sent is kept, and nothing was done yet."
 SIGN_IN_OFF: Final = "The operator token does not sign in here. Sign in as the person that you are."
 NO_TENANT: Final = "The bank of the persons that the proxy names is not known to this service."
 OPENID: Final = "/console/openid/start"
 BY_ACCOUNT: Final = "Sign in with your bank's account"
 OTHERWISE: Final = "With your own token, or an API key"
+PASSKEY: Final = f"{SIGN_IN}/passkey"
+TOO_MANY: Final = 429
 _NAME: Final = "The name"
 
 
@@ -41,8 +43,7 @@ async def sign_in(visit: Visit) -> Answer:
     try:
         start = start_of(visit)
     except RateLimitedError as error:
-        headers = {"Retry-After": str(visit.services.tries.wait_s(visit.address))}
-        return page(visit, wanted, str(error), status=429, headers=headers)
+        return page(visit, wanted, str(error), status=TOO_MANY)
     except RiskError as error:
         return page(visit, wanted, str(error), status=401)
     return await enter(visit, start, wanted)
@@ -69,9 +70,7 @@ def start_of(visit: Visit) -> SessionStart:
 
 def require_try(visit: Visit) -> None:
     """Raise RateLimitedError while the address has to wait for its next try."""
-    wait_s = visit.services.tries.wait_s(visit.address)
-    if wait_s:
-        raise RateLimitedError(TOO_MANY_TRIES.format(f"{wait_s} second{'' if wait_s == 1 else 's'}"))
+    visit.services.tries.check(visit.address)
 
 
 def _proven(visit: Visit) -> SessionStart:
@@ -103,15 +102,34 @@ def _name_of(proven: Principal, given: str) -> str:
     return confirmed_name(proven, person_named(given.encode("utf-8"), _NAME), _NAME)
 
 
-def page(
-    visit: Visit, wanted: str, refusal: str | None = None, *, status: int = 200, headers: dict[str, str] | None = None
-) -> HtmlAnswer:
+def page(visit: Visit, wanted: str, refusal: str | None = None, *, status: int = 200) -> HtmlAnswer:
+    """The sign-in page, after a refusal with its sentence, and with the time to wait."""
+    wait_s = visit.services.tries.wait_s(visit.address)
     content = h.section(".sign-in")[
         h.h1["Sign in"],
         h.p(".refusal", role="alert")[refusal] if refusal is not None else None,
         _ways(visit, wanted),
+        _passkey(visit, wanted),
     ]
-    return HtmlAnswer("Sign in", content, status, headers or {})
+    return HtmlAnswer("Sign in", content, status, {"Retry-After": str(wait_s)} if status == TOO_MANY else {})
+
+
+def _passkey(visit: Visit, wanted: str) -> h.Node:
+    """The way in with a passkey, where no proxy names the person."""
+    if visit.named is not None or visit.services.passkeys.party is None:
+        return None
+    fields = h.input(type="hidden", name="next", value=wanted), kept_fields(visit)
+    return h.div(".other")[
+        ceremony(
+            visit,
+            kind="get",
+            action=PASSKEY,
+            options=f"{PASSKEY}/challenge",
+            words="Sign in with a passkey",
+            fields=fields,
+        ),
+        without_scripts("Without scripts, sign in with a token."),
+    ]
 
 
 def _ways(visit: Visit, wanted: str) -> h.Node:

@@ -3,6 +3,7 @@ import { startDrafts } from './drafts.js';
 import { startKeys } from './keys.js';
 import { startLive } from './live.js';
 import { startQueue } from './queue.js';
+import './passkeys.js';
 import './session.js';
 import './workspace.js';
 

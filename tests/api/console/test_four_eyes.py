@@ -59,6 +59,19 @@ def test_given_two_typed_names_when_approved_then_the_record_says_so_and_where_b
     assert approval_notes(api) == [BOTH + further]
 
 
+def test_given_two_persons_tokens_in_one_browser_when_approved_then_the_record_says_so(
+    console: ConsoleApp, api: RunningApp, tenant: dict[str, Any], program: dict[str, Any]
+) -> None:
+    ann, bob = (person_token(api, tenant, name) for name in (ANN, BOB))
+    action_id = requested(api, program, {"Authorization": f"Bearer {ann['token']}"})
+    visitor = console.browser()
+    visitor.sign_in(ann["token"], ANN)
+    visitor.sign_in(bob["token"], BOB)
+    form = {"csrf": visitor.csrf, "attempt": "one", "answer": "approve"}
+    assert visitor.post(f"/console/approvals/{action_id}", form).status_code == HTTPStatus.SEE_OTHER
+    assert approval_notes(api) == ["Within an hour, both names were used in the same browser."]
+
+
 def test_given_two_persons_tokens_when_approved_then_nothing_is_added(
     console: ConsoleApp, api: RunningApp, tenant: dict[str, Any], program: dict[str, Any]
 ) -> None:

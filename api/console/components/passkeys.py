@@ -1,0 +1,100 @@
+"""Passkeys on pages: the form that ``passkeys.js`` drives, the list of passkeys, the form of an invitation."""
+
+from typing import Final
+
+import htpy as h
+
+from clearhold.api.console.components.words import moment, outsider
+from clearhold.api.console.visit import Visit
+from clearhold.store.control.passkeys import Passkey
+
+CODE: Final = "code"
+CREDENTIAL: Final = "credential"
+NEED_SCRIPTS: Final = "Passkeys need scripts."
+
+
+def ceremony(visit: Visit, *, kind: str, action: str, options: str, words: str, fields: h.Node = None) -> h.Node:
+    """A form, hidden without scripts; ``kind`` is ``create`` or ``get``, ``options`` the path of its options."""
+    party = visit.services.passkeys.party
+    if party is None:
+        return None
+    return h.form(
+        class_="passkey",
+        method="post",
+        action=action,
+        hidden=True,
+        data_passkey=kind,
+        data_options=options,
+        data_origin=party.origin,
+    )[
+        h.p(".passkey-name"),
+        fields,
+        h.input(type="hidden", name=CREDENTIAL, value=""),
+        h.button(class_="main" if kind == "create" else None, type="submit")[words],
+        h.p(".refusal", role="alert", hidden=True),
+    ]
+
+
+def without_scripts(further: str = "") -> h.Element:
+    return h.noscript[h.p(".small")[f"{NEED_SCRIPTS} {further}".strip()]]
+
+
+def invitation_form(visit: Visit, action: str, refusal: str | None, link: tuple[str, str] | None) -> h.Element:
+    """``link`` is the invited name and the link, on the one page that has it."""
+    return h.section("#invite.invite")[
+        h.h2["Invite a person"],
+        h.p(".refusal", role="alert")[refusal] if refusal is not None else None,
+        _link(*link) if link is not None else None,
+        visit.form_of(
+            action,
+            h.label(for_="invited")["Name for the record, such as an e-mail address"],
+            h.input("#invited", name="name", required=True, maxlength="128", autocomplete="off"),
+            h.button(type="submit")["Make a link"],
+        ),
+        h.p(".small")[
+            "The link works once, within 24 hours. With it the person registers a passkey, and signs in by it."
+        ],
+    ]
+
+
+def passkey_table(visit: Visit, passkeys: tuple[Passkey, ...], action: str) -> h.Node:
+    """The newest first; one of a session that writes has a button that revokes."""
+    if not passkeys:
+        return None
+    return h.section(".person")[
+        h.header[h.h2["Passkeys"]],
+        h.div(".wide")[
+            h.table[
+                h.thead[
+                    h.tr[
+                        (h.th(scope="col")[each] for each in ("Person", "Registered", "Invited by", "State")),
+                        h.th(scope="col")[h.span(".hidden")["Revoke"]],
+                    ]
+                ],
+                h.tbody[(_row(visit, each, action) for each in passkeys)],
+            ]
+        ],
+    ]
+
+
+def _row(visit: Visit, passkey: Passkey, action: str) -> h.Element:
+    entry, is_valid = passkey.entry, passkey.revoked_at is None
+    form = visit.form_of(
+        action,
+        h.input(type="hidden", name="passkey", value=entry.id),
+        h.button(type="submit", aria_label=f"Revoke the passkey of {entry.name} from {entry.created_at}")["Revoke"],
+    )
+    return h.tr[
+        h.td[outsider(entry.name)],
+        h.td[moment(entry.created_at)],
+        h.td[outsider(entry.invited_by)],
+        h.td["in use" if is_valid else ["revoked ", moment(passkey.revoked_at)]],
+        h.td[form if is_valid and not visit.signed_in.is_read_only else None],
+    ]
+
+
+def _link(name: str, link: str) -> h.Element:
+    return h.div(".made", role="status")[
+        h.label(for_="link")["The link for ", outsider(name), ", on this page alone: copy it now"],
+        h.input("#link", value=link, readonly=True, autocomplete="off", spellcheck="false"),
+    ]
