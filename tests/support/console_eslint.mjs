@@ -1,11 +1,11 @@
 // Rules for the console's own scripts: mistakes, and names that browsers do not have.
 const browser = [
-  'AbortController', 'BroadcastChannel', 'CSS', 'CustomEvent', 'DOMException', 'Element', 'Event', 'HTMLAnchorElement',
-  'HTMLButtonElement', 'HTMLElement', 'HTMLFormElement', 'HTMLInputElement', 'HTMLTextAreaElement',
-  'IntersectionObserver', 'PublicKeyCredential', 'RadioNodeList', 'TextDecoderStream', 'TextEncoder', 'URL', 'URLSearchParams',
-  'addEventListener', 'atob', 'btoa', 'clearTimeout', 'document', 'fetch', 'getComputedStyle', 'history', 'innerHeight',
-  'localStorage', 'location', 'matchMedia', 'navigator', 'removeEventListener', 'sessionStorage', 'setInterval',
-  'setTimeout', 'window',
+  'AbortController', 'BroadcastChannel', 'CSS', 'CustomEvent', 'DOMException', 'Element', 'Event',
+  'HTMLAnchorElement', 'HTMLButtonElement', 'HTMLElement', 'HTMLFormElement', 'HTMLInputElement',
+  'HTMLTextAreaElement', 'IntersectionObserver', 'PublicKeyCredential', 'RadioNodeList', 'TextDecoderStream',
+  'TextEncoder', 'URL', 'URLSearchParams', 'addEventListener', 'atob', 'btoa', 'clearTimeout', 'document', 'fetch',
+  'getComputedStyle', 'history', 'innerHeight', 'localStorage', 'location', 'matchMedia', 'navigator',
+  'removeEventListener', 'sessionStorage', 'setInterval', 'setTimeout', 'window',
 ];
 export default [
   {

@@ -122,7 +122,10 @@ const created = (options) =>
       ...options,
       challenge: bytesOf(options.challenge),
       user: { ...options.user, id: bytesOf(options.user.id) },
-      excludeCredentials: (options.excludeCredentials ?? []).map((/** @type {any} */ each) => ({ ...each, id: bytesOf(each.id) })),
+      excludeCredentials: (options.excludeCredentials ?? []).map((/** @type {any} */ each) => ({
+        ...each,
+        id: bytesOf(each.id),
+      })),
     },
   });
 
