@@ -99,7 +99,9 @@ def _summary(counts: Counts) -> h.Element:
     return h.p(".lead")[
         h.a(href=queue)[f"{count(counts.waiting, 'alert')} to decide"],
         ". ",
-        h.a(".soon", href=f"{queue}?sort=dueAt")[f"{counts.due_soon:,} due within 4 hours"],
+        h.a(href=f"{queue}?sort=dueAt", class_="soon" if counts.due_soon else None)[
+            f"{counts.due_soon:,} due within 4 hours"
+        ],
         ", ",
         h.a(href=f"{queue}?overdue=true", class_="late" if counts.overdue else None)[f"{counts.overdue:,} late"],
         ". ",
@@ -120,9 +122,10 @@ def _programs(overview: Overview) -> h.Node:
             ".",
         ]
     heads = ("Program", "Score", "30 days", "Indicators", "Waiting", "Late", "Limits near their end")
+    figures = {"Waiting", "Late"}
     return h.div(".wide", tabindex="0", role="region", aria_label="Programs")[
         h.table(".programs")[
-            h.thead[h.tr[(h.th(scope="col")[each] for each in heads)]],
+            h.thead[h.tr[(h.th(scope="col", class_="number" if each in figures else None)[each] for each in heads)]],
             h.tbody[(_program(each) for each in overview.programs)],
         ]
     ]
