@@ -7,7 +7,7 @@ from typing import Any, Final, NamedTuple
 import msgspec
 
 from clearhold.api.http.auth import person_named
-from clearhold.features.core.errors import ErrorCode, ForbiddenError
+from clearhold.features.core.errors import ErrorCode, ForbiddenError, InvalidRequestError
 from clearhold.store.errors import StartupError
 from clearhold.store.keys import token_digest
 
@@ -57,9 +57,9 @@ class OpenIdConfig(msgspec.Struct, frozen=True, kw_only=True):
         """ForbiddenError for a person without a role, InvalidRequestError for a name that may not be on the record."""
         name = claims.get(self.name_claim)
         if not isinstance(name, str):
-            raise ForbiddenError(NO_NAME.format(claim=self.name_claim), ErrorCode.OPERATOR_INVALID)
+            raise InvalidRequestError(NO_NAME.format(claim=self.name_claim), ErrorCode.OPERATOR_INVALID)
         if self.name_claim == "email" and claims.get("email_verified", True) not in {True, "true"}:
-            raise ForbiddenError(NOT_VERIFIED, ErrorCode.OPERATOR_INVALID)
+            raise InvalidRequestError(NOT_VERIFIED, ErrorCode.OPERATOR_INVALID)
         reads_only = not self._is_in(self.operate_group, claims)
         if reads_only and not self._is_in(self.read_group, claims):
             raise ForbiddenError(NO_GROUP, ErrorCode.SCOPE_MISSING)

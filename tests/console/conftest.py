@@ -19,8 +19,9 @@ from tests.support.stacking import stacks, story
 CHROMIUM: Final = ("chromium", "chromium-browser", "google-chrome")
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def chromium() -> Iterator[Browser]:
+    """For one file: its driver runs an event loop in this thread, and tests of other files run their own."""
     path = next(filter(None, map(shutil.which, CHROMIUM)), None)
     if path is None:
         pytest.skip("Chromium is not on PATH")

@@ -17,7 +17,7 @@ from clearhold.api.console.openid import FinishedLogin, OpenIdSignIn
 from clearhold.api.console.pages import sign_in
 from clearhold.api.console.visit import Answer, HtmlAnswer, Visit
 from clearhold.api.console.way_back import way_back
-from clearhold.features.core.errors import ErrorCode, ForbiddenError, NotFoundError, RateLimitedError, RiskError
+from clearhold.features.core.errors import ErrorCode, NotFoundError, RateLimitedError, RiskError, UnauthorizedError
 from clearhold.features.openid.answers import OpenIdRefusedError, OpenIdUnreachableError
 from clearhold.store.ids import new_token
 from clearhold.store.sessions import Session
@@ -97,7 +97,7 @@ def _openid_of(visit: Visit) -> OpenIdSignIn:
 def _tenant_id(visit: Visit, openid: OpenIdSignIn) -> str:
     tenant_id = visit.services.authenticator.tenant_id_of(openid.tenant)
     if tenant_id is None:
-        raise ForbiddenError(sign_in.NO_TENANT, ErrorCode.TENANT_MISMATCH)
+        raise UnauthorizedError(sign_in.NO_TENANT, ErrorCode.TENANT_MISMATCH)
     return tenant_id
 
 
