@@ -21,10 +21,13 @@ CHROMIUM: Final = ("chromium", "chromium-browser", "google-chrome")
 
 @pytest.fixture(scope="module")
 def chromium() -> Iterator[Browser]:
-    """For one file: its driver runs an event loop in this thread, and tests of other files run their own."""
+    """For one file: its driver runs an event loop in this thread, and tests of other files run their own.
+
+    ``.ci/run`` installs Chromium, and says so where it cannot. Without it, a developer's run skips these tests.
+    """
     path = next(filter(None, map(shutil.which, CHROMIUM)), None)
     if path is None:
-        pytest.skip("Chromium is not on PATH")
+        pytest.skip("Chromium is not on PATH; Debian has it as the package chromium")
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=path, args=["--no-sandbox"])
         yield browser

@@ -1,4 +1,4 @@
-"""The files that pages refer to: what was vendored is what npm published, and addresses change with the bytes."""
+"""Static files of the console: vendored files have the published bytes, and an address contains a digest."""
 
 from hashlib import sha256
 from http import HTTPStatus

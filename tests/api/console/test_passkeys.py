@@ -1,4 +1,4 @@
-"""Invitations and passkeys: the whole way of a person, and what is refused on it."""
+"""Invitations and passkeys: invitation, registration, sign-in, revocation, and the refused requests of each."""
 
 from collections.abc import Callable
 from http import HTTPStatus

@@ -1,4 +1,4 @@
-"""Search on the console: what is typed leads to its page, and texts of outsiders stay texts."""
+"""Search on the console: hits link to their pages, and texts of outsiders are escaped."""
 
 from typing import Any
 
