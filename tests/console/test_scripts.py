@@ -59,7 +59,7 @@ def test_given_the_scripts_then_the_linter_has_nothing_to_say(tools: Path, scrip
 
 
 def test_given_a_wrong_script_then_both_refuse_it(tools: Path, scripts: list[Path]) -> None:
-    """A script with a wrong type and an undefined name is refused by both tools."""
+    """One assignment of a number to ``innerHTML``: a wrong type, and a property that no script may set."""
     wrong = scripts[0].parent / "wrong.js"
     wrong.write_text(
         "/** @param {number} count */\nexport const act = (count) => { document.body.innerHTML = count; };"
