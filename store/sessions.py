@@ -1,6 +1,6 @@
 """Sessions of the console: who is signed in, in Redis under the digest of a random secret that only the browser has.
 
-A session ends after ``IDLE_MS`` without a request, after ``LONGEST_US`` in all, and at once when it is deleted. It
+A session ends after ``IDLE_US`` without a request, after ``LONGEST_US`` in all, and at once when it is deleted. It
 survives a restart of the service. A copy of Redis opens nothing: it holds digests.
 
 A browser has a second secret, which opens nothing; its digest marks the sessions of one browser.
@@ -148,7 +148,8 @@ class Sessions:
             return None
         if in_use and now - session.seen_at >= _TOUCH_AFTER_US:
             session = msgspec.structs.replace(session, seen_at=now)
-            await _answered(self._write(session))
+            if not await _answered(self._write(session, renewed=True)):
+                return None
         return session
 
     async def is_open(self, session: Session) -> bool:
@@ -186,15 +187,18 @@ class Sessions:
             return Shared.BROWSER
         return Shared.ADDRESS if any(each.address == session.address for each in of_name) else None
 
-    async def _write(self, session: Session) -> None:
+    async def _write(self, session: Session, *, renewed: bool = False) -> bool:
+        """Whether it was written: a renewed session may have been ended since it was read, and stays ended."""
         lasts_ms = max(1, (session.ends_at() - self._clock.now()) // _US_PER_MS)
-        await self._client.set(_PREFIX + session.id, msgspec.msgpack.encode(session), px=lasts_ms)
+        if not await self._client.set(_PREFIX + session.id, msgspec.msgpack.encode(session), px=lasts_ms, xx=renewed):
+            return False
         await self._client.zadd(_OF_TENANT + session.tenant_id, {session.id: session.seen_at})
         await self._client.pexpire(_OF_TENANT + session.tenant_id, LONGEST_US // _US_PER_MS)
         traces, trace = _TRACES + session.tenant_id, _Trace(session.name, session.browser, session.address)
         await self._client.zremrangebyscore(traces, "-inf", session.seen_at - TRACED_US)
         await self._client.zadd(traces, {msgspec.msgpack.encode(trace): session.seen_at})
         await self._client.pexpire(traces, TRACED_US // _US_PER_MS)
+        return True
 
     async def _end_oldest(self, tenant_id: str) -> None:
         over: Any = await self._client.zrange(_OF_TENANT + tenant_id, 0, -MOST_OF_TENANT - 1)

@@ -7,7 +7,7 @@ Errors  UnavailableError when an entry is not recorded in time: repeated under i
         programs that are left. An alert that cannot be decided has its error in its place
 """
 
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from enum import StrEnum
 from functools import partial
@@ -94,17 +94,11 @@ class ManyDecisions:
     ) -> DecidedAlerts:
         """Decide these alerts; an unknown one is refused in its place."""
         alert_ids = [*dict.fromkeys(map(str, request.alert_ids))]
-        programs = await to_thread.run_sync(self._alerts.programs_of, principal, alert_ids)
-        by_program: dict[str, list[str]] = defaultdict(list)
-        for alert_id in alert_ids:
-            if alert_id in programs:
-                by_program[programs[alert_id]].append(alert_id)
+        by_program = await to_thread.run_sync(self._alerts.by_program, principal, alert_ids)
         cause = effect_id or self._new_id()
         results: dict[str, AlertResult] = {}
-        for program_id in sorted(by_program):
-            of_program = await self.decide_in(
-                principal, program_id, by_program[program_id], request.decision, request.narrative, cause
-            )
+        for program_id, inside in by_program.items():
+            of_program = await self.decide_in(principal, program_id, inside, request.decision, request.narrative, cause)
             results |= {result.alert_id: result for result in of_program}
         return decided(request.decision, (results.get(each) or refused(each, unknown_alert()) for each in alert_ids))
 

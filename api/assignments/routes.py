@@ -6,7 +6,6 @@ Errors  NotFoundError for an alert that is not this tenant's; UnavailableError w
         repeated under its key, the request goes on with the programs that are left
 """
 
-from collections import defaultdict
 from functools import partial
 from typing import Annotated, Any, Final
 
@@ -74,15 +73,11 @@ class AssignmentService:
     ) -> AssignedAlerts:
         """The result of each; an unknown alert is refused in its place."""
         alert_ids = [*dict.fromkeys(map(str, request.alert_ids))]
-        programs = await to_thread.run_sync(self._alerts.programs_of, principal, alert_ids)
-        by_program: dict[str, list[str]] = defaultdict(list)
-        for alert_id in alert_ids:
-            if alert_id in programs:
-                by_program[programs[alert_id]].append(alert_id)
+        by_program = await to_thread.run_sync(self._alerts.by_program, principal, alert_ids)
         cause, assigned = effect_id or self._new_id(), frozenset[str]()
-        for program_id in sorted(by_program):
+        for program_id, inside in by_program.items():
             of_program = derived_id(cause, program_id)
-            result = await self._submit(principal, program_id, by_program[program_id], request.assignee, of_program)
+            result = await self._submit(principal, program_id, inside, request.assignee, of_program)
             read = partial(self._assignments.of_entry, principal, program_id, result.offset)
             assigned |= await to_thread.run_sync(read)
         return AssignedAlerts.of(

@@ -137,11 +137,15 @@ class Alerts(Timeline[AlertRow, AlertRow], table="alerts", row_type=AlertRow, ra
         rows.sort(key=lambda row: (row.due_at, -row.queue_rank, row.id))
         return (matches[0][2] if matches else 0), rows
 
-    def programs_of(self, principal: Principal, alert_ids: Sequence[str]) -> dict[str, str]:
-        """The programs of those of the alerts that the principal reaches."""
+    def by_program(self, principal: Principal, alert_ids: Sequence[str]) -> dict[str, list[str]]:
+        """Those of the alerts that the principal reaches, in the given order, by program in the order of ids."""
         predicate = Predicate(principal)
         predicate.add(f"id IN {TEXTS}", listed(alert_ids))
-        return dict(self._read(_PROGRAMS.format(predicate.sql), predicate.values))
+        programs = dict(self._read(_PROGRAMS.format(predicate.sql), predicate.values))
+        return {
+            program_id: [each for each in alert_ids if programs.get(each) == program_id]
+            for program_id in sorted(set(programs.values()))
+        }
 
     def transfers_at(self, principal: Principal, places: Sequence[tuple[str, int]]) -> dict[tuple[str, int], str]:
         """The ids of the transfers that these log entries, by program and offset, created or changed."""

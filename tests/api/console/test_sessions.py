@@ -2,13 +2,14 @@
 
 import html
 from http import HTTPStatus
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
 from clearhold.api.console.entry import COOKIE
 from clearhold.api.console.way_back import SIGN_IN
 from clearhold.features.core.instants import HOUR_US, MINUTE_US, SECOND_US
+from clearhold.store.sessions import Sessions
 from tests.support.console import Browser, ConsoleApp, form_fields, person_token
 from tests.support.running_app import RunningApp
 
@@ -244,4 +245,27 @@ def test_when_another_person_signs_in_then_the_former_session_has_ended(
     assert browser.sign_in(tenant["operatorToken"], "bob@bank.example").status_code == HTTPStatus.SEE_OTHER
     assert "bob@bank.example" in browser.get(QUEUE).text
     browser.cookies[COOKIE] = former
+    assert browser.get(QUEUE).status_code == HTTPStatus.SEE_OTHER
+
+
+@pytest.mark.parametrize("minutes", [1, 29])
+def test_given_a_request_under_way_when_its_session_is_ended_then_it_does_not_come_back(
+    api: RunningApp, browser: Browser, minutes: int
+) -> None:
+    """A request after a minute notes that the session is in use. It has read the session before the end."""
+    api.clock.advance(minutes * MINUTE_US)
+
+    class EndingBetween:
+        """Ends the session between the read and the write of a request."""
+
+        def __getattr__(self, name: str) -> Any:
+            return getattr(api.stores.hot, name)
+
+        async def get(self, key: str) -> Any:
+            stored = await api.stores.hot.get(key)
+            await api.stores.hot.delete(key)
+            return stored
+
+    sessions = Sessions(cast(Any, EndingBetween()), api.clock)
+    assert api.on_loop(lambda: sessions.of_secret(browser.secret)) is None
     assert browser.get(QUEUE).status_code == HTTPStatus.SEE_OTHER
