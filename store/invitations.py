@@ -7,25 +7,22 @@ cannot be sent twice. Counters of authenticators only rise; without them the cou
 Errors  ``UnavailableError`` when Redis does not answer
 """
 
-import asyncio
 from collections.abc import Awaitable
 from hashlib import sha256
 from typing import Any, Final
 
 import msgspec
 import redis.asyncio
-from redis.exceptions import RedisError
 
 from clearhold.features.core.entries.actions import person_key
-from clearhold.features.core.errors import UnavailableError
 from clearhold.features.core.instants import DAY_US, MINUTE_US, SECOND_US
 from clearhold.store.clock import Clock
 from clearhold.store.ids import new_token
 from clearhold.store.keys import token_digest
+from clearhold.store.redis_answers import answered
 
 INVITATION_US: Final = DAY_US
 CHALLENGE_US: Final = 5 * MINUTE_US
-WITHIN_S: Final = 1.5
 _INVITATION: Final = "console:invitation:"
 _NEWEST_OF_NAME: Final = "console:invited:"
 _CHALLENGE: Final = "console:challenge:"
@@ -119,8 +116,4 @@ class Challenges:
 
 
 async def _answered(step: Awaitable[Any]) -> Any:
-    try:
-        async with asyncio.timeout(WITHIN_S):
-            return await step
-    except (RedisError, OSError) as error:  # TimeoutError is an OSError
-        raise UnavailableError(_UNAVAILABLE) from error
+    return await answered(step, _UNAVAILABLE)

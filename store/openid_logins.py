@@ -6,24 +6,21 @@ bound to a browser by the digest of a secret that only that browser has. A grant
 Errors  ``UnavailableError`` when Redis does not answer
 """
 
-import asyncio
 from collections.abc import Awaitable
 from typing import Any, Final
 
 import msgspec
 import redis.asyncio
-from redis.exceptions import RedisError
 
-from clearhold.features.core.errors import UnavailableError
 from clearhold.features.core.instants import SECOND_US
 from clearhold.features.openid.answers import OpenIdGrant
 from clearhold.store.clock import Clock
 from clearhold.store.ids import new_token
 from clearhold.store.keys import SecretBox, UnsealError, token_digest
+from clearhold.store.redis_answers import answered
 from clearhold.store.sessions import GRANT, Session
 
 LASTS_S: Final = 600
-WITHIN_S: Final = 1.5
 _LOGIN: Final = "console:openid:"
 _US_PER_MS: Final = 1_000
 _UNAVAILABLE: Final = "The sign-in cannot be read right now; nothing was done. Try again."
@@ -97,8 +94,4 @@ class OpenIdLogins:
 
 
 async def _answered(step: Awaitable[Any]) -> Any:
-    try:
-        async with asyncio.timeout(WITHIN_S):
-            return await step
-    except (RedisError, OSError) as error:  # TimeoutError is an OSError
-        raise UnavailableError(_UNAVAILABLE) from error
+    return await answered(step, _UNAVAILABLE)

@@ -8,7 +8,6 @@ A browser has a second secret, which opens nothing; its digest marks the session
 Errors  ``UnavailableError`` when Redis does not answer
 """
 
-import asyncio
 from collections.abc import Awaitable
 from enum import StrEnum
 from hashlib import sha256
@@ -16,17 +15,15 @@ from typing import Any, Final, NamedTuple, TypeVar
 
 import msgspec
 import redis.asyncio
-from redis.exceptions import RedisError
 
 from clearhold.features.core.entries.actions import same_person
-from clearhold.features.core.errors import UnavailableError
 from clearhold.features.core.instants import DAY_US, HOUR_US, MINUTE_US
 from clearhold.store.clock import Clock
 from clearhold.store.ids import new_token
+from clearhold.store.redis_answers import answered
 
 IDLE_US: Final = 30 * MINUTE_US
 LONGEST_US: Final = 12 * HOUR_US
-WITHIN_S: Final = 4.0
 MOST_OF_TENANT: Final = 1_000
 """Sessions of one tenant; the one that was used least recently ends for a further one."""
 
@@ -212,8 +209,4 @@ def _id_of(secret: str) -> str:
 
 
 async def _answered(step: Awaitable[Any]) -> Any:
-    try:
-        async with asyncio.timeout(WITHIN_S):
-            return await step
-    except (RedisError, OSError) as error:  # TimeoutError is an OSError
-        raise UnavailableError(_UNAVAILABLE) from error
+    return await answered(step, _UNAVAILABLE)

@@ -3,20 +3,17 @@
 Errors  ``UnavailableError`` when Redis does not answer
 """
 
-import asyncio
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 import redis.asyncio
-from redis.exceptions import RedisError
 
-from clearhold.features.core.errors import UnavailableError
 from clearhold.store.ids import new_token
 from clearhold.store.keys import token_digest
+from clearhold.store.redis_answers import answered
 from clearhold.store.sessions import SignedInBy
 
 LASTS_S: Final = 3_600
-WITHIN_S: Final = 4.0
 _PREFIX: Final = "console:start:"
 _UNAVAILABLE: Final = "The link cannot be read right now; it was not used. Try again."
 
@@ -40,19 +37,11 @@ class StartLinks:
     async def create(self, start: SessionStart) -> str:
         """The code of a new link, which is valid once and for ``LASTS_S`` seconds."""
         code = new_token("")
-        stored = self._client.set(_PREFIX + token_digest(code), msgspec.msgpack.encode(start), ex=LASTS_S)
-        try:
-            async with asyncio.timeout(WITHIN_S):
-                await stored
-        except (RedisError, OSError) as error:  # TimeoutError is an OSError
-            raise UnavailableError(_UNAVAILABLE) from error
+        stored = msgspec.msgpack.encode(start)
+        await answered(self._client.set(_PREFIX + token_digest(code), stored, ex=LASTS_S), _UNAVAILABLE)
         return code
 
     async def take(self, code: str) -> SessionStart | None:
         """The session to begin; None when the link was used or is too old. It is used up by this."""
-        try:
-            async with asyncio.timeout(WITHIN_S):
-                stored: Any = await self._client.getdel(_PREFIX + token_digest(code))
-        except (RedisError, OSError) as error:
-            raise UnavailableError(_UNAVAILABLE) from error
+        stored = await answered(self._client.getdel(_PREFIX + token_digest(code)), _UNAVAILABLE)
         return None if stored is None else msgspec.msgpack.decode(stored, type=SessionStart)
