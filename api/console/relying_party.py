@@ -160,7 +160,7 @@ def _checked(verify: Any, **parts: Any) -> Any:
         return verify(**parts)
     except Exception as error:
         # The library also fails in other ways than its own on bytes that no authenticator makes.
-        log.info("passkey_not_accepted", reason=f"{type(error).__name__}: {error}"[:200])
+        log.info("passkey_not_accepted", error=f"{type(error).__name__}: {error}"[:200])  # the log blanks its values
         raise not_accepted() from error
 
 
