@@ -11,6 +11,7 @@ from anyio import to_thread
 
 from clearhold.api.area import Stores
 from clearhold.api.console.openid import CALLBACK, OpenIdSignIn
+from clearhold.api.console.way_back import SIGN_IN
 from clearhold.api.settings import Settings
 from clearhold.features.core.log_entry import shard_of
 from clearhold.flows.agents.service import AgentImporter
@@ -54,9 +55,11 @@ def openid_sign_in(stores: Stores, settings: Settings, base_url: str) -> OpenIdS
         client_secret=config.client_secret(),
         scopes=config.scopes,
         redirect_uri=base_url + CALLBACK,
+        signed_out_uri=base_url + SIGN_IN,
         allow_local=settings.allow_local,
     )
-    provider = OpenIdProvider(client, http_client(connections=PROVIDER_CONNECTIONS), stores.clock)
+    http = http_client(connections=PROVIDER_CONNECTIONS, authorities=config.authorities())
+    provider = OpenIdProvider(client, http, stores.clock)
     return OpenIdSignIn(config, provider, OpenIdLogins(stores.hot, stores.box, stores.clock), stores.clock)
 
 

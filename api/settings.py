@@ -66,6 +66,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     console_oidc_groups_claim: str = "groups"
     console_oidc_name_claim: str = "email"  # the name for the record
     console_oidc_scopes: str = SCOPES
+    console_oidc_ca_file: Path | None = None  # the certificates of the bank's own authority
     console_token_sign_in: bool = True  # the operator token begins sessions of the console
     rate_limits: Mapping[RateClass, int] = msgspec.field(default_factory=lambda: DEFAULT_LIMITS)
 
@@ -117,6 +118,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
             groups_claim=self.console_oidc_groups_claim,
             name_claim=self.console_oidc_name_claim,
             scopes=self.console_oidc_scopes,
+            ca_file=self.console_oidc_ca_file,
         )
 
     def _require_whole_openid(self) -> None:
@@ -298,6 +300,7 @@ _VARIABLES: Final[Mapping[str, tuple[str, Callable[[str, str], Any]]]] = {
     "console_oidc_groups_claim": ("CLEARHOLD_CONSOLE_OIDC_GROUPS_CLAIM", _text),
     "console_oidc_name_claim": ("CLEARHOLD_CONSOLE_OIDC_NAME_CLAIM", _text),
     "console_oidc_scopes": ("CLEARHOLD_CONSOLE_OIDC_SCOPES", _openid_scopes),
+    "console_oidc_ca_file": ("CLEARHOLD_CONSOLE_OIDC_CA_FILE", lambda _, text: Path(text)),
     "console_token_sign_in": ("CLEARHOLD_CONSOLE_TOKEN_SIGN_IN", _on_or_off),
     "rate_limits": (RATE_LIMITS, lambda _, text: limits_of(text)),
 }

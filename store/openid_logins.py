@@ -22,6 +22,7 @@ from clearhold.store.sessions import GRANT, Session
 
 LASTS_S: Final = 600
 _LOGIN: Final = "console:openid:"
+_LOGOUT: Final = "console:openid_logout:"
 _US_PER_MS: Final = 1_000
 _UNAVAILABLE: Final = "The sign-in cannot be read right now; nothing was done. Try again."
 
@@ -70,6 +71,11 @@ class OpenIdLogins:
         login = msgspec.msgpack.decode(opened, type=OpenIdLogin)
         is_young = self._clock.now() - login.begun_at < LASTS_S * SECOND_US
         return login if is_young and login.browser == token_digest(browser) else None
+
+    async def was_taken(self, token_id: str) -> bool:
+        """Whether a logout token of this id came before; it is noted for as long as such a token is valid."""
+        key = _LOGOUT + token_digest(token_id)
+        return not await _answered(self._client.set(key, b"", ex=2 * LASTS_S, nx=True))
 
     async def keep(self, session: Session, kept: KeptGrant, *, is_new: bool = False) -> None:
         """Until the session's last end; a grant that was removed meanwhile stays so."""

@@ -56,10 +56,15 @@ class SignedInBy(StrEnum):
     OPENID = "openid"  # the bank's OpenID provider, which confirms the person every minute
 
 
+OF_THE_BANK: Final = frozenset({SignedInBy.PROXY, SignedInBy.OPENID})
+"""The bank's own sign-in, by which it names its persons."""
+
+
 class Session(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """``id`` is the digest of the session's secret, ``browser`` that of the browser's; ``credential`` is the id of a
-    person's token or passkey or of a key, or the digest of the operator token. ``reads_only`` is of a person, not of a
-    key, which has scopes. Instants are in microseconds.
+    person's token or passkey or of a key, or the digest of the operator token. ``account`` is the digest of the
+    person's account at the bank's provider, ``provider_session`` that of the session there; both empty without.
+    ``reads_only`` is of a person, not of a key, which has scopes. Instants are in microseconds.
     """
 
     id: str
@@ -73,6 +78,8 @@ class Session(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     address: str
     browser: str = ""
     reads_only: bool = False
+    account: str = ""
+    provider_session: str = ""
 
     def ends_at(self) -> int:
         """When it ends without a further request."""
@@ -112,6 +119,8 @@ class Sessions:
         address: str,
         browser: str,
         reads_only: bool = False,
+        account: str = "",
+        provider_session: str = "",
     ) -> tuple[str, Session]:
         """The session's secret, and the session; ``browser`` is the browser's secret."""
         secret, now = new_token(""), self._clock.now()
@@ -127,6 +136,8 @@ class Sessions:
             address=address,
             browser=_id_of(browser),
             reads_only=reads_only,
+            account=account,
+            provider_session=provider_session,
         )
         await _answered(self._write(session))
         last = msgspec.msgpack.encode((tenant_id, name))

@@ -26,6 +26,8 @@ class SessionStart(msgspec.Struct, frozen=True, array_like=True):
     signed_in_by: SignedInBy
     credential: str
     reads_only: bool = False
+    account: str = ""
+    provider_session: str = ""
 
 
 class StartLinks:

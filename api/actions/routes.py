@@ -57,7 +57,8 @@ _APPROVE: Final = _operation(
     "`approverId`, else X-Operator; an API key has to name a person. The requester's own approval, however the name is "
     "spelt, refuses the action for good: 200 with status `refused`. An action that no longer waits is answered as it "
     "is. Changes of limits, policies and autonomy need the operator token. A request under a person's token is "
-    "approved under another person's token, and so is every request once two persons of the tenant have tokens.",
+    "approved by another proven person, and so is every request once two persons of the tenant are proven: by tokens, "
+    "or in the console.",
     answers={200: Action},
     refusals=(
         ErrorCode.PERSON_REQUIRED,

@@ -46,6 +46,7 @@ from clearhold.features.core.principal import OperatorIdentity, Principal, Princ
 from clearhold.features.core.rows.alerts import ActionRow, AlertRow
 from clearhold.features.core.vocabulary import SubjectType
 from clearhold.store.duck.alerts import ActionFilter, Actions, Alerts, StoredAction
+from clearhold.store.proven_persons import ProvenPersons
 
 CONCLUDED_WITHIN_S: Final = 25.0
 """The longest wait of a caller; a slower bank call continues without it."""
@@ -55,16 +56,18 @@ _UNDER_WAY: Final = (
 )
 
 CLAIMED_APPROVAL: Final = (
-    "A name in X-Operator is a claim. This approval needs an operator token that was issued to a person, other than "
-    "the requester."
+    "A name in X-Operator is a claim. This approval needs a person whose name is proven, by a token or in the console, "
+    "other than the requester."
 )
 CLAIMED_REQUEST: Final = (
-    "The requester is a claim, and persons of this tenant have operator tokens: have one of them request it, and "
-    "another approve."
+    "The requester is a claim, and two persons of this tenant are proven, by tokens or in the console: have one of "
+    "them request it, and another approve."
 )
 CLAIMED_ENDING: Final = (
-    "A name in X-Operator is a claim. To end this action needs an operator token that was issued to a person."
+    "A name in X-Operator is a claim. To end this action needs a person whose name is proven, by a token or in the "
+    "console."
 )
+ONE_ACCOUNT: Final = "You requested this by the same account under another name. Another person has to approve it."
 MOST_WAITING: Final = 1_000
 _WAITING: Final = (ActionStatus.REQUESTED, ActionStatus.APPROVED)
 
@@ -81,7 +84,7 @@ class ActionService:
         stores = resources.stores
         self._programs, self._commands, self._executor = resources.programs, resources.command_log, resources.executor
         self._actions, self._alerts = Actions(stores.database), Alerts(stores.database)
-        self._tenancy, self._clock = stores.registry.tenancy, stores.clock
+        self._persons = ProvenPersons(stores.registry.tenancy, stores.hot, stores.clock)
         self._list = ListReader(
             self._actions.list_page, lambda _, rows: self._marked(rows), place_by("created_at"), place_key
         )
@@ -157,7 +160,7 @@ class ActionService:
         if ActionType(row.type) in CHANGES_OF_OURS and principal.kind is not PrincipalKind.OPERATOR:
             raise ForbiddenError(OPERATORS_ONLY, ErrorCode.OPERATOR_TOKEN_REQUIRED)
         if row.status == ActionStatus.REQUESTED:
-            self._check_persons(principal, row)
+            await self._check_persons(principal, row)
         approval = partial(
             ApprovalEntry,
             action_id=row.id,
@@ -194,7 +197,7 @@ class ActionService:
         is_requester = same_person(principal.operator, row.requested_by)
         if is_key_operator(principal.operator) and not (answer is ApprovalAnswer.WITHDRAW and is_requester):
             raise approver_needed()
-        self._check_may_end(principal, row)
+        await self._check_may_end(principal, row)
         ending = partial(
             ApprovalEntry,
             action_id=row.id,
@@ -209,17 +212,16 @@ class ActionService:
         log.info("action_ended", action_id=row.id, type=row.type, answer=answer.value, operator=principal.operator)
         return await self.read(principal, row.id)
 
-    def _check_may_end(self, principal: Principal, row: ActionRow) -> None:
-        """Changes of ours as for approvals; a claim may not end a request that a person's own token made, nor any in a
-        tenant of which two persons have tokens.
+    async def _check_may_end(self, principal: Principal, row: ActionRow) -> None:
+        """Changes of ours as for approvals; a claim may not end a request of a proven person, nor any in a tenant of
+        which two persons are proven.
         """
         if ActionType(row.type) in CHANGES_OF_OURS and principal.kind is not PrincipalKind.OPERATOR:
             raise ForbiddenError(OPERATORS_ONLY, ErrorCode.OPERATOR_TOKEN_REQUIRED)
         is_claim = principal.identity is OperatorIdentity.CLAIMED
-        needs_token = row.requested_identity == OperatorIdentity.PERSON or self._tenancy.has_two_persons(
-            principal.tenant_id, at=self._clock.now()
-        )
-        if row.status == ActionStatus.REQUESTED and is_claim and needs_token:
+        if row.status != ActionStatus.REQUESTED or not is_claim:
+            return
+        if row.requested_identity == OperatorIdentity.PERSON or await self._persons.has_two(principal.tenant_id):
             raise ForbiddenError(CLAIMED_ENDING, ErrorCode.PERSON_TOKEN_REQUIRED)
 
     async def read(self, principal: Principal, action_id: str) -> Action:
@@ -282,14 +284,17 @@ class ActionService:
             raise UnavailableError(_UNDER_WAY.format(action_id=action_id), ErrorCode.NOT_CONFIRMED)
         return self._marked([stored])[0]
 
-    def _check_persons(self, principal: Principal, row: ActionRow) -> None:
-        """Refuse an approval that proves too little: a claim after a person's own token, and any claim of a person in
-        a tenant of which two persons have tokens. Each could be the same person under another name.
+    async def _check_persons(self, principal: Principal, row: ActionRow) -> None:
+        """Refuse an approval that proves too little: a claim after a proven person, any claim of a person in a tenant
+        of which two persons are proven, and two names of one account. Each could be one person under another name.
         """
         proves = principal.identity is OperatorIdentity.PERSON
         if row.requested_identity == OperatorIdentity.PERSON and not proves:
             raise ForbiddenError(CLAIMED_APPROVAL, ErrorCode.PERSON_TOKEN_REQUIRED)
-        if self._tenancy.has_two_persons(principal.tenant_id, at=self._clock.now()):
+        is_own = same_person(principal.operator, row.requested_by)
+        if not is_own and await self._persons.are_one(principal.tenant_id, principal.operator, row.requested_by):
+            raise ForbiddenError(ONE_ACCOUNT, ErrorCode.PERSON_TOKEN_REQUIRED)
+        if await self._persons.has_two(principal.tenant_id):
             if not proves:
                 raise ForbiddenError(CLAIMED_APPROVAL, ErrorCode.PERSON_TOKEN_REQUIRED)
             if row.requested_identity == OperatorIdentity.CLAIMED:

@@ -34,6 +34,7 @@ from clearhold.api.http.head import split_as_sent
 from clearhold.api.http.proxy_identity import TOKENS_ALONE, ConsoleIdentity
 from clearhold.store.control.passkey_registry import PasskeyRegistry
 from clearhold.store.invitations import Challenges, Invitations
+from clearhold.store.proven_persons import ProvenPersons
 from clearhold.store.sessions import Sessions
 from clearhold.store.start_links import StartLinks
 
@@ -67,6 +68,7 @@ def wired_console(
 ) -> Litestar:
     """``services`` are those of the areas by name."""
     clock = stores.clock
+    persons = ProvenPersons(stores.registry.tenancy, stores.hot, clock)
     of_areas = ConsoleServices.of(
         services,
         authenticator=checks.authenticator,
@@ -82,8 +84,9 @@ def wired_console(
             PasskeyRegistry(stores.registry, clock=clock),
             Invitations(stores.hot, clock),
             Challenges(stores.hot, clock),
-            clock,
+            persons,
         ),
+        persons=persons,
     )
     app = Litestar(
         route_handlers=CONSOLE_ROUTES,

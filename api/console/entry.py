@@ -8,12 +8,12 @@ import htpy as h
 import msgspec
 from litestar.datastructures import Cookie
 
-from clearhold.api.console.visit import Answer, HtmlAnswer, RedirectAnswer, SignedIn, Visit
+from clearhold.api.console.visit import Answer, HtmlAnswer, RedirectAnswer, SignedIn, Visit, principal_of
 from clearhold.api.console.way_back import ENTRANCES, HOME, SIGN_IN, is_own_page, way_back
 from clearhold.features.core.instants import DAY_US, SECOND_US
 from clearhold.store.ids import new_token
 from clearhold.store.openid_logins import LASTS_S
-from clearhold.store.sessions import Session
+from clearhold.store.sessions import OF_THE_BANK, Session, SignedInBy
 from clearhold.store.start_links import SessionStart
 
 COOKIE: Final = "__Host-clearhold"
@@ -49,7 +49,11 @@ async def enter(
         address=visit.address,
         browser=browser,
         reads_only=start.reads_only,
+        account=start.account,
+        provider_session=start.provider_session,
     )
+    if start.signed_in_by in OF_THE_BANK and not start.reads_only:
+        await services.persons.note(start.tenant_id, start.name, start.account)
     if on_begin is not None:
         await on_begin(session)
     cookies = (_cookie(COOKIE, secret), _cookie(BROWSER, browser, max_age=_BROWSER_S))
@@ -58,7 +62,7 @@ async def enter(
     kept = visit.form.get("kept")
     principal = services.authenticator.of_credential(start.tenant_id, start.signed_in_by, start.credential)
     if last is not None and principal is not None and kept and is_own_page(visit.form.get("action", "")):
-        who = SignedIn(session, msgspec.structs.replace(principal, operator=start.name))
+        who = SignedIn(session, principal_of(session, principal))
         again = msgspec.structs.replace(visit, who=who)
         content = _interrupted(again, visit.form["action"], dict(parse_qsl(kept, keep_blank_values=True)))
         return HtmlAnswer("Signed in again", content, cookies=cookies, visit=again)
@@ -66,9 +70,25 @@ async def enter(
 
 
 async def leave(visit: Visit) -> Answer:
+    """End the session; one by the bank's provider ends there too, where it has a page for that."""
+    openid, at_provider = visit.services.openid, None
     if visit.who is not None:
-        await visit.services.sessions.end(visit.who.session)
-    return RedirectAnswer(SIGN_IN, {CLEARED: '"cache", "storage"'}, (_cookie(COOKIE, "", max_age=0),))
+        session = visit.who.session
+        if openid is not None and session.signed_in_by is SignedInBy.OPENID:
+            at_provider = await openid.sign_out_url(session)
+        await visit.services.sessions.end(session)
+    headers, cookies = {CLEARED: '"cache", "storage"'}, (_cookie(COOKIE, "", max_age=0),)
+    if at_provider is None:
+        return RedirectAnswer(SIGN_IN, headers, cookies)
+    page = onward(visit, "Signing out", "Sign out at your bank too", at_provider, cookies)
+    return page._replace(headers={**page.headers, **headers})
+
+
+def onward(visit: Visit, title: str, words: str, url: str, cookies: tuple[Cookie, ...] = ()) -> HtmlAnswer:
+    """A page that leads on by itself. A form may not send the browser to another site."""
+    content = h.section(".sign-in")[h.h1[title], h.p[h.a(".button", href=url)[words]]]
+    outside = msgspec.structs.replace(visit, who=None)
+    return HtmlAnswer(title, content, headers={"Refresh": f"0;url={url}"}, cookies=cookies, visit=outside)
 
 
 def kept_fields(visit: Visit) -> h.Node:

@@ -22,7 +22,7 @@ from litestar.types import ASGIApp, Receive, Scope, Send
 from clearhold.api.console.entry import BROWSER, COOKIE, LOGIN
 from clearhold.api.console.openid import still_confirmed
 from clearhold.api.console.services import ConsoleServices
-from clearhold.api.console.visit import VISIT, SignedIn, Visit
+from clearhold.api.console.visit import VISIT, SignedIn, Visit, principal_of
 from clearhold.api.http.body import BodyBudget, read_body
 from clearhold.api.http.envelope import header_values
 from clearhold.api.http.gate import PRINCIPAL
@@ -37,6 +37,9 @@ SCOPES: Final = "console.scopes"
 
 PUBLIC: Final = "console.public"
 """The key in a route's ``opt`` that lets requests through without a session."""
+
+BACK_CHANNEL: Final = "console.back_channel"
+"""The key in a route's ``opt`` that lets forms through which no browser sends; their content proves the sender."""
 
 ENTRANCE: Final = "console.entrance"
 """The key in a route's ``opt`` that lets forms through without the token of a session: a session begins there."""
@@ -77,7 +80,7 @@ class Guard(ASGIMiddleware):
         raw = b"" if reads else await read_body(scope, receive, limit=BODY_LIMIT, budget=self._bodies)
         visit = self._visit(scope, raw)
         scope[VISIT] = visit  # type: ignore[typeddict-unknown-key]
-        if not reads:
+        if not reads and not scope["route_handler"].opt.get(BACK_CHANNEL):
             _check_site(scope)
         who = await self._signed_in(scope, visit.named)
         if who is None and not is_public:
@@ -125,7 +128,7 @@ class Guard(ASGIMiddleware):
         if proven is None or not await still_confirmed(self._services.openid, session):
             await self._services.sessions.end(session)
             return None
-        return SignedIn(session, msgspec.structs.replace(proven, operator=session.name))
+        return SignedIn(session, principal_of(session, proven))
 
 
 def _id_of(target: list[bytes]) -> str:

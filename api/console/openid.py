@@ -11,6 +11,7 @@ Errors  OpenIdRefusedError, OpenIdUnreachableError, RiskError of a claim, Unavai
 """
 
 import asyncio
+from collections.abc import Sequence
 from typing import Final, NamedTuple, Protocol
 
 import msgspec
@@ -25,6 +26,7 @@ from clearhold.features.openid.answers import (
     OpenIdRefusedError,
     OpenIdUnreachableError,
 )
+from clearhold.features.openid.logout_token import LogoutNotice
 from clearhold.store.clock import Clock
 from clearhold.store.ids import new_token
 from clearhold.store.keys import token_digest
@@ -53,13 +55,20 @@ class IdentityProvider(Protocol):
 
     async def claims_of(self, grant: OpenIdGrant, id_token: str | None) -> OpenIdClaims | None: ...
 
+    async def sign_out_url(self, grant: OpenIdGrant) -> str | None: ...
+
+    async def logout_of(self, token: str) -> LogoutNotice: ...
+
 
 class FinishedLogin(NamedTuple):
-    """A person that the provider proved, the means to check the session, and the sign-in as it began."""
+    """A person that the provider proved, the means to check the session, the sign-in as it began, and the digest of the
+    session at the provider.
+    """
 
     person: ClaimedPerson
     grant: KeptGrant
     login: OpenIdLogin
+    provider_session: str
 
 
 class OpenIdSignIn:
@@ -101,14 +110,51 @@ class OpenIdSignIn:
         grant, stated = await self._provider.redeem(code, nonce=login.nonce, verifier=login.verifier)
         now = self._clock.now()
         person = self._config.person_in(stated.claims)
-        return FinishedLogin(person, KeptGrant(grant=grant, checked_at=now, tried_at=now), login)
+        kept = KeptGrant(grant=grant, checked_at=now, tried_at=now)
+        return FinishedLogin(person, kept, login, self._config.provider_session_of(stated.claims.get("sid")))
 
-    def start_of(self, tenant_id: str, person: ClaimedPerson) -> SessionStart:
-        return SessionStart(tenant_id, person.name, SignedInBy.OPENID, self._config.credential, person.reads_only)
+    def start_of(self, tenant_id: str, ended: FinishedLogin) -> SessionStart:
+        return SessionStart(
+            tenant_id,
+            ended.person.name,
+            SignedInBy.OPENID,
+            self._config.credential,
+            ended.person.reads_only,
+            self._config.account_of(ended.grant.grant.subject),
+            ended.provider_session,
+        )
 
     async def keep(self, session: Session, grant: KeptGrant) -> None:
         """Of a session that has begun; without a grant it opens nothing."""
         await self._logins.keep(session, grant, is_new=True)
+
+    async def sign_out_url(self, session: Session) -> str | None:
+        """The provider's page at which its session ends too; None where it has none, or does not answer."""
+        kept = await self._logins.grant_of(session)
+        if kept is None:
+            return None
+        try:
+            async with asyncio.timeout(CHECK_WITHIN_S):
+                return await self._provider.sign_out_url(kept.grant)
+        except (OpenIdUnreachableError, TimeoutError) as error:
+            log.warning("openid_sign_out_failed", cause=str(error) or "no answer in time")
+            return None
+
+    async def ended_by(self, logout_token: str, sessions: Sequence[Session]) -> list[Session]:
+        """Those of the sessions that the provider says have ended; the token counts once."""
+        notice = await self._provider.logout_of(logout_token)
+        if await self._logins.was_taken(notice.id):
+            raise OpenIdRefusedError("the logout token was used")
+        config = self._config
+        account = None if notice.subject is None else config.account_of(notice.subject)
+        at_provider = None if notice.session is None else config.provider_session_of(notice.session)
+        return [
+            each
+            for each in sessions
+            if each.credential == config.credential
+            and account in {None, each.account}
+            and at_provider in {None, each.provider_session}
+        ]
 
     async def admits(self, session: Session) -> bool:
         """Whether the session goes on. Requests at the same time share one check, which goes on without them."""

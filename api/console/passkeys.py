@@ -1,7 +1,7 @@
 """Invitations, and registering and using passkeys: the steps between a browser, Redis and the control streams.
 
-A claim of a name under the bank's token may invite while fewer than two persons have a passkey or token. From then on
-only such a person may, and a claim may revoke nothing: it could be one person under two names.
+A claim of a name under the bank's token may invite while fewer than two persons are proven (``ProvenPersons``). From
+then on only such a person may, and a claim may revoke nothing: it could be one person under two names.
 
 Errors  UnauthorizedError for a passkey that is not right; NotFoundError for a used or expired invitation;
         ForbiddenError for a name or an inviter that may not; UnavailableError when Redis or the log does not answer
@@ -23,12 +23,12 @@ from clearhold.features.core.canonical import derived_id
 from clearhold.features.core.entries.actions import same_person
 from clearhold.features.core.errors import ErrorCode, ForbiddenError, NotFoundError, UnauthorizedError
 from clearhold.features.core.principal import OperatorIdentity, Principal
-from clearhold.store.clock import Clock
-from clearhold.store.control.passkey_registry import PasskeyRegistry
+from clearhold.store.control.passkey_registry import HAS_CREDENTIAL, PasskeyRegistry
 from clearhold.store.control.passkeys import Passkey
 from clearhold.store.control.tenancy import Tenancy
 from clearhold.store.invitations import Challenges, Invitation, Invitations
 from clearhold.store.keys import token_digest
+from clearhold.store.proven_persons import ProvenPersons
 from clearhold.store.sessions import SignedInBy
 from clearhold.store.start_links import SessionStart
 
@@ -60,15 +60,16 @@ class PasskeyDesk(NamedTuple):
     registry: PasskeyRegistry
     invitations: Invitations
     challenges: Challenges
-    clock: Clock
+    persons: ProvenPersons
 
     async def invite(self, principal: Principal, name: str) -> str:
         """The secret of an invitation for a person."""
         self._require_party()
-        self._require_person(principal)
+        await self._require_person(principal)
         is_own = same_person(name, principal.operator)
         by_person = principal.identity is OperatorIdentity.PERSON
         name = principal.operator if is_own else name
+        await self._require_free(principal.tenant_id, name, is_own=is_own and by_person)
         self.registry.check_name(principal.tenant_id, name, invited_by=principal.operator, by_person=by_person)
         code = await self.invitations.create(
             tenant_id=principal.tenant_id, name=name, invited_by=principal.operator, by_person=by_person
@@ -100,6 +101,8 @@ class PasskeyDesk(NamedTuple):
         invitation = await self.invitations.take(code)
         if invitation is None:
             raise _used()
+        is_own = invitation.by_person and same_person(invitation.name, invitation.invited_by)
+        await self._require_free(invitation.tenant_id, invitation.name, is_own=is_own)
         passkey = await self.registry.register(
             invitation.tenant_id,
             passkey_id=derived_id("passkey", invitation.id),
@@ -136,7 +139,7 @@ class PasskeyDesk(NamedTuple):
         return _start_of(passkey)
 
     async def revoke(self, principal: Principal, passkey_id: str) -> Passkey:
-        self._require_person(principal)
+        await self._require_person(principal)
         passkey = await self.registry.revoke(principal.tenant_id, passkey_id, operator=principal.operator)
         log.info("passkey_revoked", name=passkey.entry.name, revoked_by=principal.operator)
         return passkey
@@ -146,9 +149,14 @@ class PasskeyDesk(NamedTuple):
             raise ForbiddenError(NO_NAME, ErrorCode.ORIGIN_REFUSED)
         return self.party
 
-    def _require_person(self, principal: Principal) -> None:
+    async def _require_free(self, tenant_id: str, name: str, *, is_own: bool) -> None:
+        """A name that the bank's own sign-in proves gets a passkey by that person alone."""
+        if not is_own and await self.persons.is_proven(tenant_id, name):
+            raise ForbiddenError(HAS_CREDENTIAL, ErrorCode.PERSON_TOKEN_REQUIRED)
+
+    async def _require_person(self, principal: Principal) -> None:
         is_claim = principal.identity is not OperatorIdentity.PERSON
-        if is_claim and self.tenancy.has_two_persons(principal.tenant_id, at=self.clock.now()):
+        if is_claim and await self.persons.has_two(principal.tenant_id):
             raise ForbiddenError(PERSONS_ALONE, ErrorCode.PERSON_TOKEN_REQUIRED)
 
     async def _invitation(self, code: str) -> Invitation:

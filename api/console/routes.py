@@ -9,7 +9,7 @@ from litestar import Response, get, post
 from litestar.handlers import HTTPRouteHandler
 
 from clearhold.api.console.frame import FILES, MEDIA_TYPES, STATIC_PATH, address_of, framed, headers_of
-from clearhold.api.console.guard import ENTRANCE, PUBLIC, SCOPES
+from clearhold.api.console.guard import BACK_CHANNEL, ENTRANCE, PUBLIC, SCOPES
 from clearhold.api.console.live import follow_live
 from clearhold.api.console.openid import CALLBACK
 from clearhold.api.console.pages import (
@@ -50,8 +50,12 @@ def _page(path: str, handle: Handle, *scopes: KeyScope, public: bool = False) ->
     return handler
 
 
-def _write(path: str, handle: Handle, *, public: bool = False, entrance: bool = False) -> HTTPRouteHandler:
-    @post(path, opt={PUBLIC: public or entrance, ENTRANCE: entrance}, status_code=HTTPStatus.OK)
+def _write(
+    path: str, handle: Handle, *, public: bool = False, entrance: bool = False, back_channel: bool = False
+) -> HTTPRouteHandler:
+    opt = {PUBLIC: public or entrance, ENTRANCE: entrance, BACK_CHANNEL: back_channel}
+
+    @post(path, opt=opt, status_code=HTTPStatus.OK)
     async def handler(request: ApiRequest) -> Response[bytes]:
         visit = visit_of(request.scope)
         return _response(visit, await handle(visit))
@@ -95,6 +99,7 @@ CONSOLE_ROUTES: Final = (
     _write(sign_in.OPENID, openid.start, entrance=True),
     _page(CALLBACK, openid.callback, public=True),
     _page(openid.FINISH, openid.finish, public=True),
+    _write(openid.ENDED, openid.ended_at_provider, entrance=True, back_channel=True),
     _write(start.PATH, start.create, entrance=True),
     _page(start.PATH, start.use, public=True),
     _write("/console/sign-out", sign_in.sign_out, public=True),

@@ -29,6 +29,7 @@ from clearhold.api.search.routes import SearchService
 from clearhold.api.stacks.routes import StackService
 from clearhold.api.timeline.routes import TimelineService
 from clearhold.api.transfers.service import TransferService
+from clearhold.store.proven_persons import ProvenPersons
 from clearhold.store.sessions import Sessions
 from clearhold.store.start_links import StartLinks
 
@@ -64,6 +65,7 @@ class ConsoleServices(NamedTuple):
     live: LiveService
     presence: Presence
     passkeys: PasskeyDesk
+    persons: ProvenPersons
 
     @classmethod
     def of(cls, services: Mapping[str, Any], **own: Any) -> "ConsoleServices":

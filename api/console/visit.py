@@ -30,6 +30,11 @@ class SignedIn(NamedTuple):
         return self.principal.mode is not None or self.session.reads_only
 
 
+def principal_of(session: Session, proven: Principal) -> Principal:
+    """The caller of a session, by its name; a person of the bank's provider is recorded by the account."""
+    return msgspec.structs.replace(proven, operator=session.name, id=session.account or proven.id)
+
+
 class Visit(msgspec.Struct, frozen=True, kw_only=True):
     """``nonce`` marks the elements that htmx may act on; ``target`` is the part of the page that the answer replaces,
     None for a whole page; ``browser`` is the browser's secret, ``login`` that of its sign-in at the bank's

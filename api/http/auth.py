@@ -40,7 +40,7 @@ from clearhold.store.control.credentials import KeyUsage, PersonToken, StoredKey
 from clearhold.store.control.entries import Tenant
 from clearhold.store.control.tenancy import Tenancy
 from clearhold.store.keys import token_digest
-from clearhold.store.sessions import SignedInBy
+from clearhold.store.sessions import OF_THE_BANK, SignedInBy
 
 MISSING_BEARER: Final = "The bearer token is missing. Send it as Authorization: Bearer TOKEN; no other header is read."
 UNREADABLE_BEARER: Final = "The bearer token is not readable. Send one header, as Authorization: Bearer TOKEN."
@@ -116,7 +116,7 @@ class Authenticator:
         tenant = tenancy.tenants.find(tenant_id)
         if tenant is None:
             return None
-        if signed_in_by in {SignedInBy.PROXY, SignedInBy.OPENID}:
+        if signed_in_by in OF_THE_BANK:
             return msgspec.structs.replace(_operator_of(tenant), id=credential, has_own_token=True)
         if signed_in_by is SignedInBy.PERSON:
             issued = tenancy.person_tokens.find(tenant_id, credential)

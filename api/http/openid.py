@@ -1,5 +1,6 @@
 """The bank's OpenID provider as the settings name it, and the persons in its claims: their name and role."""
 
+import ssl
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -12,6 +13,7 @@ from clearhold.store.errors import StartupError
 from clearhold.store.keys import token_digest
 
 SECRET_FILE: Final = "The file in CLEARHOLD_CONSOLE_OIDC_CLIENT_SECRET_FILE"  # noqa: S105 - names a file
+CA_FILE: Final = "The file in CLEARHOLD_CONSOLE_OIDC_CA_FILE"
 SCOPES: Final = "openid profile email"
 NO_NAME: Final = "Your bank's account names no {claim}. The bank's provider has to send this claim."
 NOT_VERIFIED: Final = "Your bank's account has an e-mail address that was not verified."
@@ -25,7 +27,8 @@ class ClaimedPerson(NamedTuple):
 
 class OpenIdConfig(msgspec.Struct, frozen=True, kw_only=True):
     """``tenant`` is the slug of the persons' bank. Members of ``operate_group`` read and write, those of
-    ``read_group`` read; at least one of both is set. ``name_claim`` is the name for the record.
+    ``read_group`` read; at least one of both is set. ``name_claim`` is the name for the record. ``ca_file`` has the
+    certificates of the authorities that may sign the provider's, None for the usual ones.
     """
 
     issuer: str
@@ -37,11 +40,30 @@ class OpenIdConfig(msgspec.Struct, frozen=True, kw_only=True):
     groups_claim: str = "groups"
     name_claim: str = "email"
     scopes: str = SCOPES
+    ca_file: Path | None = None
 
     @property
     def credential(self) -> str:
         """Of the sessions that this provider begins: with another provider or client they open nothing."""
         return token_digest(f"openid {self.issuer} {self.client_id}")
+
+    def account_of(self, subject: str) -> str:
+        """The digest of a person's account, by the provider's id of the person."""
+        return token_digest(f"openid {self.issuer} account {subject}")
+
+    def provider_session_of(self, session: object) -> str:
+        """The digest of a session at the provider, by its id; empty without one."""
+        is_named = isinstance(session, str) and session
+        return token_digest(f"openid {self.issuer} session {session}") if is_named else ""
+
+    def authorities(self) -> ssl.SSLContext | None:
+        """Those of ``ca_file`` alone, None for the usual ones. StartupError for a file without certificates."""
+        if self.ca_file is None:
+            return None
+        try:
+            return ssl.create_default_context(cafile=self.ca_file)
+        except (OSError, ValueError) as error:  # an ssl.SSLError is an OSError
+            raise StartupError(f"{CA_FILE} has no readable certificate: {type(error).__name__}.") from error
 
     def client_secret(self) -> str:
         """StartupError for a file that cannot be read, or has no secret."""

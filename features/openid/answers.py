@@ -24,6 +24,7 @@ class ProviderConfiguration(msgspec.Struct, frozen=True, kw_only=True):
     token_endpoint: str
     jwks_uri: str
     userinfo_endpoint: str | None = None
+    end_session_endpoint: str | None = None
     token_endpoint_auth_methods_supported: tuple[str, ...] = ("client_secret_basic",)
 
 
@@ -46,11 +47,14 @@ class ProviderFault(msgspec.Struct, frozen=True):
 
 
 class OpenIdGrant(msgspec.Struct, frozen=True, kw_only=True):
-    """The means to ask the provider about a person again; ``subject`` is the provider's id of the person."""
+    """The means to ask the provider about a person again; ``subject`` is the provider's id of the person.
+    ``id_token`` tells the provider at signing out which session it is about.
+    """
 
     subject: str
     access_token: str
     refresh_token: str | None = None
+    id_token: str | None = None
 
 
 class OpenIdClaims(msgspec.Struct, frozen=True, kw_only=True):

@@ -3,13 +3,13 @@
 Answers are bounded in size and time; a redirect is not followed. The configuration counts for an hour. Keys are read
 again for a token of an unknown key, at most once a minute.
 
-Source  OpenID Connect Core 1.0 and Discovery 1.0; RFC 6749, 7636
+Source  OpenID Connect Core 1.0, Discovery 1.0, RP-Initiated Logout 1.0; RFC 6749, 7636
 Errors  OpenIdRefusedError, OpenIdUnreachableError
 """
 
 import asyncio
 from base64 import urlsafe_b64encode
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from hashlib import sha256
 from http import HTTPStatus
 from ipaddress import ip_address
@@ -32,12 +32,16 @@ from clearhold.features.openid.answers import (
     ProviderTokens,
 )
 from clearhold.features.openid.id_token import UnknownKeyError, verified
+from clearhold.features.openid.logout_token import LogoutNotice, logout_notice
 from clearhold.flows.running.bank_http import body_of
 from clearhold.store.clock import Clock
 
 ANSWER_WITHIN_S: Final = 4.0
 MOST_BYTES: Final = 256 * 1024
 LONGEST_TOKEN: Final = 16 * 1024
+LONGEST_HINT: Final = 4 * 1024
+"""A longer ID token is not sent in the address at signing out."""
+
 CONFIGURATION_FOR_US: Final = HOUR_US
 KEYS_AGAIN_AFTER_US: Final = MINUTE_US
 _WELL_KNOWN: Final = "/.well-known/openid-configuration"
@@ -48,6 +52,7 @@ _REFUSALS: Final = frozenset(
 
 log = structlog.get_logger()
 A = TypeVar("A")
+Keys = tuple[dict[str, Any], ...]
 
 
 class OpenIdClient(msgspec.Struct, frozen=True, kw_only=True):
@@ -58,6 +63,7 @@ class OpenIdClient(msgspec.Struct, frozen=True, kw_only=True):
     client_secret: str
     scopes: str
     redirect_uri: str
+    signed_out_uri: str
     allow_local: bool = False
 
 
@@ -68,7 +74,7 @@ class OpenIdProvider:
         self._client, self._http, self._clock = client, http, clock
         self._configuration: ProviderConfiguration | None = None
         self._configured_at = 0
-        self._keys: tuple[dict[str, Any], ...] | None = None
+        self._keys: Keys | None = None
         self._keys_at = 0
 
     async def authorization_url(self, *, state: str, nonce: str, verifier: str) -> str:
@@ -84,8 +90,7 @@ class OpenIdProvider:
             "code_challenge": urlsafe_b64encode(sha256(verifier.encode()).digest()).rstrip(b"=").decode(),
             "code_challenge_method": "S256",
         }
-        joint = "&" if urlsplit(configuration.authorization_endpoint).query else "?"
-        return f"{configuration.authorization_endpoint}{joint}{urlencode(parameters)}"
+        return _with_parameters(configuration.authorization_endpoint, parameters)
 
     async def redeem(self, code: str, *, nonce: str, verifier: str) -> tuple[OpenIdGrant, OpenIdClaims]:
         """What the provider states about the person who came back with this code."""
@@ -98,9 +103,31 @@ class OpenIdProvider:
         if tokens.refresh_token is None and configuration.userinfo_endpoint is None:
             raise OpenIdRefusedError("the provider has neither refresh tokens nor userinfo")
         grant = OpenIdGrant(
-            subject=claims.subject, access_token=tokens.access_token, refresh_token=tokens.refresh_token
+            subject=claims.subject,
+            access_token=tokens.access_token,
+            refresh_token=tokens.refresh_token,
+            id_token=tokens.id_token if len(tokens.id_token) <= LONGEST_HINT else None,
         )
         return grant, claims
+
+    async def sign_out_url(self, grant: OpenIdGrant) -> str | None:
+        """The provider's page at which its session ends; None where it has none."""
+        configuration = await self._configured()
+        if configuration.end_session_endpoint is None:
+            return None
+        parameters = {"client_id": self._client.client_id, "post_logout_redirect_uri": self._client.signed_out_uri}
+        if grant.id_token is not None:
+            parameters["id_token_hint"] = grant.id_token
+        return _with_parameters(configuration.end_session_endpoint, parameters)
+
+    async def logout_of(self, token: str) -> LogoutNotice:
+        """The person or session that the provider says has ended."""
+        now_s = self._clock.now() // SECOND_US
+        client = self._client
+        return await self._by_keys(
+            await self._configured(),
+            lambda keys: logout_notice(token, keys, issuer=client.issuer, client_id=client.client_id, now_s=now_s),
+        )
 
     async def renew(self, grant: OpenIdGrant) -> tuple[OpenIdGrant, str | None]:
         """The grant to go on with, which has to be kept at once, and the ID token that came with it."""
@@ -135,32 +162,32 @@ class OpenIdProvider:
         read = _decoded(await self._got(url), ProviderConfiguration)
         if read.issuer != self._client.issuer:
             raise OpenIdUnreachableError("the configuration is of another issuer")
-        places = (read.authorization_endpoint, read.token_endpoint, read.jwks_uri, read.userinfo_endpoint)
-        if not all(self._is_fit(each) for each in places if each is not None):
+        needed = (read.authorization_endpoint, read.token_endpoint, read.jwks_uri)
+        if not all(self._is_fit(each) for each in (*needed, *_optional(read)) if each is not None):
             raise OpenIdUnreachableError("the configuration has an address without https://")
         self._configuration, self._configured_at = read, now
         return read
 
     async def _claims_in(self, configuration: ProviderConfiguration, token: str, nonce: str | None) -> OpenIdClaims:
+        client, now_s = self._client, self._clock.now() // SECOND_US
+        return await self._by_keys(
+            configuration,
+            lambda keys: verified(
+                token, keys, issuer=client.issuer, client_id=client.client_id, nonce=nonce, now_s=now_s
+            ),
+        )
+
+    async def _by_keys(self, configuration: ProviderConfiguration, check: Callable[[Keys], A]) -> A:
+        """A check of a token by the provider's keys, which are read again for an unknown one."""
         keys = self._keys if self._keys is not None else await self._read_keys(configuration)
         try:
-            return self._verified(token, keys, nonce)
+            return check(keys)
         except UnknownKeyError:
             if self._clock.now() - self._keys_at < KEYS_AGAIN_AFTER_US:
                 raise
-            return self._verified(token, await self._read_keys(configuration), nonce)
+            return check(await self._read_keys(configuration))
 
-    def _verified(self, token: str, keys: tuple[dict[str, Any], ...], nonce: str | None) -> OpenIdClaims:
-        return verified(
-            token,
-            keys,
-            issuer=self._client.issuer,
-            client_id=self._client.client_id,
-            nonce=nonce,
-            now_s=self._clock.now() // SECOND_US,
-        )
-
-    async def _read_keys(self, configuration: ProviderConfiguration) -> tuple[dict[str, Any], ...]:
+    async def _read_keys(self, configuration: ProviderConfiguration) -> Keys:
         self._keys_at = self._clock.now()
         self._keys = _decoded(await self._got(configuration.jwks_uri), ProviderKeys).keys
         return self._keys
@@ -229,6 +256,14 @@ class OpenIdProvider:
         if not is_plain or not host or parts.fragment:
             return False
         return parts.scheme == "https" or (parts.scheme == "http" and self._client.allow_local and _is_here(host))
+
+
+def _optional(configuration: ProviderConfiguration) -> tuple[str | None, str | None]:
+    return configuration.userinfo_endpoint, configuration.end_session_endpoint
+
+
+def _with_parameters(endpoint: str, parameters: Mapping[str, str]) -> str:
+    return f"{endpoint}{'&' if urlsplit(endpoint).query else '?'}{urlencode(parameters)}"
 
 
 def _is_here(host: str) -> bool:

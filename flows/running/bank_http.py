@@ -8,6 +8,7 @@ Errors  none of ``BankClient``: every failure is a ``FetchOutcome``
 """
 
 import asyncio
+import ssl
 from datetime import datetime
 from email.utils import parsedate_to_datetime
 from enum import StrEnum
@@ -36,10 +37,13 @@ PASSING: Final = frozenset({HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.TOO_EARLY})
 _RETRY_AFTER_DIGITS: Final = 9
 
 
-def http_client(*, connections: int) -> httpx.AsyncClient:
-    """Belongs to one event loop; the caller closes it, and limits the time of each request."""
+def http_client(*, connections: int, authorities: ssl.SSLContext | None = None) -> httpx.AsyncClient:
+    """Belongs to one event loop; the caller closes it, and limits the time of each request.
+
+    ``authorities`` None: the usual ones sign the servers' certificates.
+    """
     return httpx.AsyncClient(
-        transport=BoundedTransport(connections),
+        transport=BoundedTransport(connections, authorities),
         headers={"Accept": "application/json", "Accept-Encoding": "identity", "User-Agent": "clearhold"},
         follow_redirects=False,
         trust_env=False,

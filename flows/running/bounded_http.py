@@ -38,9 +38,13 @@ def usual_authorities() -> ssl.SSLContext:
 
 
 class BoundedTransport(httpx.AsyncBaseTransport):
-    """At most ``connections`` connections at a time; a further request waits for one. Belongs to one event loop."""
+    """At most ``connections`` connections at a time; a further request waits for one. Belongs to one event loop.
 
-    def __init__(self, connections: int) -> None:
+    ``authorities`` None: the usual ones sign the servers' certificates.
+    """
+
+    def __init__(self, connections: int, authorities: ssl.SSLContext | None = None) -> None:
+        self._authorities = authorities
         self._slots = asyncio.Semaphore(connections)
         self._kept: dict[Origin, list[_Connection]] = {}
 
@@ -51,7 +55,7 @@ class BoundedTransport(httpx.AsyncBaseTransport):
         origin = (url.scheme, url.raw_host.decode("ascii"), url.port or _PORTS[url.scheme])
         await self._slots.acquire()
         try:
-            connection = self._kept_connection(origin) or await _connected(origin)
+            connection = self._kept_connection(origin) or await _connected(origin, self._authorities)
             answer = await _answer_to(content, connection)
         except BaseException:
             self._slots.release()
@@ -222,9 +226,9 @@ def _head_of(request: httpx.Request) -> bytes:
     return b"\r\n".join([line, *(b"%s: %s" % header for header in request.headers.raw), b"", b""])
 
 
-async def _connected(origin: Origin) -> _Connection:
+async def _connected(origin: Origin, authorities: ssl.SSLContext | None) -> _Connection:
     scheme, host, port = origin
-    certificates = usual_authorities() if scheme == "https" else None
+    certificates = (authorities or usual_authorities()) if scheme == "https" else None
     try:
         _, connection = await asyncio.get_running_loop().create_connection(_Connection, host, port, ssl=certificates)
     except OSError as error:

@@ -8,7 +8,7 @@ from typing import Final
 
 import msgspec
 
-from clearhold.features.core.entries.actions import same_person
+from clearhold.features.core.entries.actions import person_key, same_person
 from clearhold.features.core.errors import ConflictError, ErrorCode, ForbiddenError, NotFoundError
 from clearhold.features.core.instants import format_instant
 from clearhold.store.clock import Clock
@@ -23,7 +23,8 @@ TOO_MANY_PASSKEYS: Final = f"A bank has at most {MOST_PASSKEYS:,} passkeys that 
 UNKNOWN_PASSKEY: Final = "There is no such passkey. Open the page again for the present ones."
 KNOWN_PASSKEY: Final = "This passkey was registered before. Sign in with it."
 HAS_CREDENTIAL: Final = (
-    "This person has a passkey or a token. Only the person adds a further passkey; if it is lost, revoke it first."
+    "This person has a passkey or a token, or signs in by the bank. Only the person adds a further passkey; one that "
+    "is lost is revoked first."
 )
 
 
@@ -73,7 +74,8 @@ class PasskeyRegistry:
         if len(self.passkeys.valid_of_tenant(tenant_id)) >= MOST_PASSKEYS:
             raise ConflictError(TOO_MANY_PASSKEYS, ErrorCode.TOO_MANY_KEYS)
         is_own = by_person and same_person(name, invited_by)
-        if not is_own and self._tenancy.is_proven_person(tenant_id, name, at=self._clock.now()):
+        persons = self._tenancy.persons_with_credentials(tenant_id, at=self._clock.now())
+        if not is_own and person_key(name) in persons:
             raise ForbiddenError(HAS_CREDENTIAL, ErrorCode.PERSON_TOKEN_REQUIRED)
 
     async def revoke(self, tenant_id: str, passkey_id: str, *, operator: str) -> Passkey:

@@ -268,15 +268,8 @@ class Tenancy:
         tenant_id = self.operator_tokens.tenant_of(token, at=at)
         return None if tenant_id is None else self.tenants.find(tenant_id)
 
-    def has_two_persons(self, tenant_id: str, *, at: int) -> bool:
-        """Whether two persons of the tenant have valid tokens or passkeys, so that dual control counts those alone."""
-        return len(self._proven_persons(tenant_id, at=at)) > 1
-
-    def is_proven_person(self, tenant_id: str, name: str, *, at: int) -> bool:
-        """Whether a person of this name has a valid token or passkey."""
-        return person_key(name) in self._proven_persons(tenant_id, at=at)
-
-    def _proven_persons(self, tenant_id: str, *, at: int) -> set[str]:
+    def persons_with_credentials(self, tenant_id: str, *, at: int) -> set[str]:
+        """The keys (``person_key``) of persons of the tenant who have valid tokens or passkeys."""
         names = [each.entry.name for each in self.person_tokens.valid_of_tenant(tenant_id, at=at)]
         names += [each.entry.name for each in self.passkeys.valid_of_tenant(tenant_id)]
         return {person_key(name) for name in names}

@@ -8,20 +8,19 @@ from this site.
 from typing import Final
 from urllib.parse import urlencode
 
-import htpy as h
 import structlog
-from litestar.datastructures import Cookie
 
-from clearhold.api.console.entry import begun_form, enter, login_cookie
+from clearhold.api.console.entry import begun_form, enter, login_cookie, onward
 from clearhold.api.console.openid import FinishedLogin, OpenIdSignIn
 from clearhold.api.console.pages import sign_in
-from clearhold.api.console.visit import Answer, HtmlAnswer, Visit
+from clearhold.api.console.visit import Answer, HtmlAnswer, JsonAnswer, Visit
 from clearhold.api.console.way_back import way_back
 from clearhold.features.core.errors import ErrorCode, NotFoundError, RateLimitedError, RiskError, UnauthorizedError
 from clearhold.features.openid.answers import OpenIdRefusedError, OpenIdUnreachableError
 from clearhold.store.ids import new_token
 from clearhold.store.sessions import Session
 
+ENDED: Final = "/console/openid/ended"
 FINISH: Final = "/console/openid/finish"
 NOT_SET: Final = "This service has no sign-in by the bank's account."
 NOT_PROVEN: Final = (
@@ -43,14 +42,14 @@ async def start(visit: Visit) -> Answer:
         url = await openid.begin(secret, wanted=wanted, kept=kept, action=action)
     except OpenIdUnreachableError as error:
         return _unreachable(visit, wanted, error)
-    return _onward("To your bank's sign-in", "Go on to your bank's sign-in", url, (login_cookie(secret),))
+    return onward(visit, "To your bank's sign-in", "Go on to your bank's sign-in", url, (login_cookie(secret),))
 
 
 async def callback(visit: Visit) -> Answer:
     """Lead on to ``finish`` with the values that the provider sent."""
     _openid_of(visit)
     sent = {name: visit.query[name] for name in _BACK if len(visit.query.get(name, "")) in range(1, _LONGEST)}
-    return _onward("Signing in", "Go on", f"{FINISH}?{urlencode(sent)}")
+    return onward(visit, "Signing in", "Go on", f"{FINISH}?{urlencode(sent)}")
 
 
 async def finish(visit: Visit) -> Answer:
@@ -76,7 +75,7 @@ async def finish(visit: Visit) -> Answer:
         await openid.keep(session, ended.grant)
 
     form = {"kept": login.kept, "action": login.action}
-    begun = openid.start_of(_tenant_id(visit, openid), ended.person)
+    begun = openid.start_of(_tenant_id(visit, openid), ended)
     return await enter(visit.with_form(form), begun, way_back(login.wanted), on_begin=keep)
 
 
@@ -86,6 +85,24 @@ async def _finished(visit: Visit, openid: OpenIdSignIn) -> FinishedLogin:
     return await openid.finish(
         code=query.get("code", ""), state=query.get("state", ""), browser=visit.login or "", issuer=query.get("iss")
     )
+
+
+async def ended_at_provider(visit: Visit) -> Answer:
+    """End the sessions that the provider's logout token is about (OpenID Connect Back-Channel Logout 1.0)."""
+    openid, sessions = _openid_of(visit), visit.services.sessions
+    try:
+        of_tenant = await sessions.of_tenant(_tenant_id(visit, openid))
+        ended = await openid.ended_by(visit.form.get("logout_token", ""), of_tenant)
+    except OpenIdRefusedError as error:
+        log.warning("openid_logout_refused", cause=str(error))
+        return JsonAnswer({"error": "invalid_request"}, 400)
+    except OpenIdUnreachableError as error:
+        log.warning("openid_provider_failed", cause=str(error))
+        return JsonAnswer({"error": "temporarily_unavailable"}, 503)
+    for each in ended:
+        await sessions.end(each)
+        log.info("openid_session_ended", name=each.name, cause="the provider ended it")
+    return JsonAnswer({"ended": len(ended)})
 
 
 def _openid_of(visit: Visit) -> OpenIdSignIn:
@@ -104,8 +121,3 @@ def _tenant_id(visit: Visit, openid: OpenIdSignIn) -> str:
 def _unreachable(visit: Visit, wanted: str, error: OpenIdUnreachableError) -> HtmlAnswer:
     log.warning("openid_provider_failed", cause=str(error))
     return sign_in.page(visit, wanted, UNREACHABLE, status=503)
-
-
-def _onward(title: str, words: str, url: str, cookies: tuple[Cookie, ...] = ()) -> HtmlAnswer:
-    content = h.section(".sign-in")[h.h1[title], h.p[h.a(".button", href=url)[words]]]
-    return HtmlAnswer(title, content, headers={"Refresh": f"0;url={url}"}, cookies=cookies)

@@ -237,7 +237,7 @@ def test_given_two_persons_with_tokens_then_claims_count_for_nothing_in_dual_con
     by_claim = desk.approve(claimed[0], desk.claim("dora"))
     by_person = desk.approve(claimed[0], ann)
 
-    assert_refused(by_claim, 403, "token that was issued to a person")
+    assert_refused(by_claim, 403, "needs a person whose name is proven")
     assert_refused(by_person, 403, "The requester is a claim")
     of_key = desk.request(desk.api.key(desk.tenant))
     assert desk.approve(of_key, bob).json()["status"] == "executed"

@@ -10,7 +10,7 @@ from clearhold.features.core.instants import HOUR_US, MINUTE_US
 from tests.support.console import ConsoleApp, person_token
 from tests.support.running_app import RunningApp, content_of_201
 
-BOTH = "Both names were typed under one token."
+BOTH = "Both names were typed, and neither was proven."
 ANN, BOB = "ann@bank.example", "bob@bank.example"
 
 
@@ -31,8 +31,8 @@ def approval_notes(api: RunningApp) -> list[str | None]:
 @pytest.mark.parametrize(
     ("same_browser", "address", "pause_us", "further"),
     [
-        (True, "127.0.0.1", MINUTE_US, " Within an hour, both were used in the same browser."),
-        (False, "127.0.0.1", MINUTE_US, " Within an hour, both were used at the same address."),
+        (True, "127.0.0.1", MINUTE_US, " Within an hour, both names were used in the same browser."),
+        (False, "127.0.0.1", MINUTE_US, " Within an hour, both names were used at the same address."),
         (False, "192.0.2.7", MINUTE_US, ""),
         (True, "127.0.0.1", HOUR_US, ""),
     ],

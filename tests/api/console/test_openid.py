@@ -2,120 +2,33 @@
 
 import html
 import re
-from collections.abc import Iterator
 from http import HTTPStatus
-from pathlib import Path
-from typing import Any, Final, NamedTuple
-from urllib.parse import parse_qsl, urlencode, urlsplit
+from typing import Any, Final
 
-import httpx
 import jwt
 import pytest
 from cryptography.hazmat.primitives.asymmetric import rsa
 
 from clearhold.api.console.entry import COOKIE, LOGIN
-from clearhold.api.console.openid import CALLBACK, CHECK_EVERY_US, UNREACHABLE_US, OpenIdSignIn
+from clearhold.api.console.openid import CALLBACK, CHECK_EVERY_US, UNREACHABLE_US
 from clearhold.api.console.pages.openid import FINISH, NOT_PROVEN, UNREACHABLE
 from clearhold.api.console.pages.sign_in import BY_ACCOUNT, NO_TENANT, OPENID, OTHERWISE
 from clearhold.api.console.way_back import HOME, SIGN_IN
-from clearhold.api.http.openid import NO_GROUP, OpenIdConfig
+from clearhold.api.http.openid import NO_GROUP
 from clearhold.api.http.proxy_identity import ConsoleIdentity
-from clearhold.features.core.instants import MINUTE_US, SECOND_US
-from clearhold.flows.openid.provider import OpenIdClient, OpenIdProvider
-from clearhold.flows.running.bank_http import http_client
-from clearhold.store.openid_logins import OpenIdLogins
+from clearhold.features.core.instants import MINUTE_US
 from tests.support.console import Browser, ConsoleApp
-from tests.support.openid_provider import ANN, CLIENT_ID, CLIENT_SECRET, OPERATE, READ, FakeOpenIdProvider
-from tests.support.running_app import BASE_URL, RunningApp
+from tests.support.openid_provider import ANN, OPERATE, READ, FakeOpenIdProvider
+from tests.support.openid_sign_in import Wiring, came_back, refreshed_to, signed_in, way_there
+from tests.support.running_app import RunningApp
 
 QUEUE, SIGN_OUT = "/console/queue", "/console/sign-out"
 READER: Final = ANN | {"groups": [READ]}
 
 
 @pytest.fixture
-def provider(api: RunningApp) -> Iterator[FakeOpenIdProvider]:
-    with FakeOpenIdProvider(lambda: api.clock.now() // SECOND_US) as running:
-        yield running
-
-
-@pytest.fixture
-def http(api: RunningApp) -> Iterator[httpx.AsyncClient]:
-    client = http_client(connections=4)
-    yield client
-    api.on_loop(client.aclose)
-
-
-class Wiring(NamedTuple):
-    """The consoles of this service with the provider, each of one tenant."""
-
-    api: RunningApp
-    provider: FakeOpenIdProvider
-    http: httpx.AsyncClient
-
-    def console(self, tenant: str, *, tokens: bool = True) -> ConsoleApp:
-        return console_of(self.api, self.provider, self.http, tenant, tokens=tokens)
-
-
-@pytest.fixture
-def wiring(api: RunningApp, provider: FakeOpenIdProvider, http: httpx.AsyncClient) -> Wiring:
-    return Wiring(api, provider, http)
-
-
-def console_of(
-    api: RunningApp, provider: FakeOpenIdProvider, http: httpx.AsyncClient, tenant: str, *, tokens: bool
-) -> ConsoleApp:
-    config = OpenIdConfig(
-        issuer=provider.issuer,
-        client_id=CLIENT_ID,
-        secret_file=Path("unread"),
-        tenant=tenant,
-        operate_group=OPERATE,
-        read_group=READ,
-    )
-    client = OpenIdClient(
-        issuer=provider.issuer,
-        client_id=CLIENT_ID,
-        client_secret=CLIENT_SECRET,
-        scopes=config.scopes,
-        redirect_uri=BASE_URL + CALLBACK,
-        allow_local=True,
-    )
-    stores = api.stores
-    at_provider = OpenIdProvider(client, http, stores.clock)
-    openid = OpenIdSignIn(config, at_provider, OpenIdLogins(stores.hot, stores.box, stores.clock), stores.clock)
-    return ConsoleApp(api, openid=openid, identity=ConsoleIdentity(token_sign_in=tokens))
-
-
-@pytest.fixture
 def console(wiring: Wiring, tenant: dict[str, Any]) -> ConsoleApp:
     return wiring.console(tenant["slug"])
-
-
-def refreshed_to(answer: Any) -> str:
-    """The address to which a page leads on by itself."""
-    return str(answer.headers["refresh"].partition("url=")[2])
-
-
-def way_there(browser: Browser, **fields: str) -> str:
-    """The address of the provider's page."""
-    return refreshed_to(browser.post(OPENID, fields))
-
-
-def came_back(browser: Browser, provider: FakeOpenIdProvider, at_provider: str, **over: str) -> Any:
-    """The answer after the provider's redirect with these values in place of its own."""
-    back = urlsplit(provider.sign_in_at(at_provider))
-    sent = dict(parse_qsl(back.query)) | over
-    strict = {name: browser.cookies.pop(name) for name in list(browser.cookies) if name != LOGIN}
-    page = browser.get(f"{CALLBACK}?{urlencode(sent)}")  # a browser keeps its strict cookies back here
-    browser.cookies |= strict
-    return browser.get(refreshed_to(page))
-
-
-def signed_in(console: ConsoleApp, provider: FakeOpenIdProvider, **fields: str) -> Browser:
-    browser = console.browser()
-    answer = came_back(browser, provider, way_there(browser, **fields))
-    assert answer.status_code == HTTPStatus.SEE_OTHER, answer.text
-    return browser
 
 
 def is_out(browser: Browser) -> bool:
@@ -329,7 +242,7 @@ def test_given_a_provider_that_answers_garbage_then_the_page_says_that_it_does_n
 def test_given_no_sign_in_by_the_operator_token_then_the_banks_account_is_the_first_way(
     wiring: Wiring, provider: FakeOpenIdProvider, tenant: dict[str, Any]
 ) -> None:
-    console = wiring.console(tenant["slug"], tokens=False)
+    console = wiring.console(tenant["slug"], ConsoleIdentity(token_sign_in=False))
     page = html.unescape(console.browser().get(SIGN_IN).text)
     assert page.index(BY_ACCOUNT) < page.index(f"<summary>{OTHERWISE}")
     assert "operator token" not in page

@@ -31,7 +31,9 @@ class Bench:
             "client_secret": CLIENT_SECRET,
             "allow_local": True,
         } | over
-        client = OpenIdClient(client_id=CLIENT_ID, scopes="openid email", redirect_uri=BACK, **options)
+        client = OpenIdClient(
+            client_id=CLIENT_ID, scopes="openid email", redirect_uri=BACK, signed_out_uri=BACK, **options
+        )
 
         async def on_loop() -> T:
             async with http_client(connections=4) as http:
