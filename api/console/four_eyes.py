@@ -1,4 +1,4 @@
-"""What an approval in the console says about its two names: which were typed, and whether both were used in one place."""
+"""What an approval in the console says about its two names: which were typed, and where both were used."""
 
 from collections.abc import Mapping
 from typing import Final
