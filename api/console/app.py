@@ -28,7 +28,7 @@ from clearhold.api.console.services import ConsoleServices
 from clearhold.api.console.tries import SignInTries
 from clearhold.api.console.visit import VISIT, Visit
 from clearhold.api.console.way_back import sign_in_for
-from clearhold.api.http.envelope import INTERNAL, ApiRequest, refusal_of, request_id, stamp_headers
+from clearhold.api.http.envelope import INTERNAL, ApiRequest, refusal_of, request_id, retry_headers, stamp_headers
 from clearhold.api.http.error_table import ERRORS
 from clearhold.api.http.head import split_as_sent
 from clearhold.api.http.proxy_identity import TOKENS_ALONE, ConsoleIdentity
@@ -121,7 +121,7 @@ def render_error(request: ApiRequest, exc: Exception) -> Response[bytes]:
         log.error("request_failed", request_id=request_id(scope), status=status, exc_info=exc)
     is_part = visit is not None and visit.target is not None
     nonce = secrets.token_urlsafe(NONCE_BYTES) if visit is None else visit.nonce
-    headers = headers_of(nonce)
+    headers = headers_of(nonce) | retry_headers(refusal)
     if isinstance(exc, NotSignedInError) and visit is not None and not is_part:
         if not visit.form:
             headers |= {"Location": sign_in_for(scope)}

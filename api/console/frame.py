@@ -115,6 +115,7 @@ def plain_page(nonce: str, title: str, content: h.Node, *, top: h.Node = None, e
         top,
         h.main("#main", tabindex="-1")[content],
         h.div("#status.hidden", role="status", aria_live="polite"),
+        h.div("#sending.sending", role="status"),
         end,
     )
     return document(head, body)

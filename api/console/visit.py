@@ -15,6 +15,8 @@ from clearhold.store.sessions import Session
 
 VISIT: Final = "clearhold.visit"
 NO_HEADERS: Final[Mapping[str, str]] = {}
+MAIN: Final = "main"
+"""The id of a page's content."""
 ATTEMPT: Final = "attempt"
 """The field of a form that makes a repeated submission the same write."""
 
@@ -74,7 +76,7 @@ class Visit(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def heading(self) -> h.Element:
         """The heading of a page; of a part, one below that of its page."""
-        return h.h1 if self.target is None else h.h2
+        return h.h1 if self.target in {None, MAIN} else h.h2
 
     def form_of(self, action: str, *content: h.Node, attempt: str | None = None, **attributes: str) -> h.Element:
         """A form that writes; it carries the session's token, and an id that makes a repeat the same write: that of an

@@ -205,6 +205,13 @@ def refusal_of(exc: Exception) -> RiskError:
     return _FRAMEWORK.get(exc.status_code, INTERNAL) if isinstance(exc, HTTPException) else INTERNAL
 
 
+def retry_headers(refusal: RiskError) -> dict[str, str]:
+    """When the same request can succeed, for a refusal that says so."""
+    status = ERRORS[refusal.code].status
+    known = {**HEADERS_OF_STATUS.get(status, {}), **_HEADERS_OF_CODE.get(refusal.code, {})}
+    return {name: value for name, value in known.items() if name == "Retry-After"}
+
+
 def status_of(exc: Exception) -> int:
     return ERRORS[refusal_of(exc).code].status
 

@@ -96,7 +96,7 @@ def test_given_a_session_that_ends_while_typing_when_the_person_signs_in_again_t
         typed = narrative_of(ann.page)
         ann.context.clear_cookies()
         ann.page.get_by_role("button", name=f"Sign as {ANN}").click()
-        ann.page.wait_for_load_state("load")
+        expect(ann.page.get_by_label("Token")).to_be_visible()
         ann.faults.clear()  # the refusal itself
         ann.sign_in(demo.token, f"/console/stacks/{stack_id}")
 

@@ -1,6 +1,7 @@
 // Rules for the console's own scripts: mistakes, and names that browsers do not have.
 const browser = [
-  'AbortController', 'BroadcastChannel', 'CSS', 'CustomEvent', 'DOMException', 'Element', 'Event',
+  'AbortController', 'AbortSignal', 'BroadcastChannel', 'CSS', 'CustomEvent', 'DOMException', 'Element', 'Event',
+  'FormData', 'Response',
   'HTMLAnchorElement', 'HTMLButtonElement', 'HTMLElement', 'HTMLFormElement', 'HTMLInputElement',
   'HTMLTextAreaElement', 'IntersectionObserver', 'PublicKeyCredential', 'RadioNodeList', 'TextDecoderStream',
   'TextEncoder', 'URL', 'URLSearchParams', 'addEventListener', 'atob', 'btoa', 'clearTimeout', 'document', 'fetch',

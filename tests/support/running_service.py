@@ -129,11 +129,15 @@ class RunningService:
 
     def kill_redis(self) -> int:
         """Kill the embedded Redis alone; how many processes that were."""
-        servers = self._children("valkey-server") + self._children("redis-server")
+        servers = self.redis_pids()
         with contextlib.suppress(ProcessLookupError):
             for pid in servers:
                 os.kill(pid, signal.SIGKILL)
         return len(servers)
+
+    def redis_pids(self) -> list[int]:
+        """The process ids of its embedded Redis."""
+        return self._children("valkey-server") + self._children("redis-server")
 
     def kill_scorers(self, sign: signal.Signals = signal.SIGKILL) -> int:
         """Kill each scorer process alone, or stop it, as ``sign`` says; how many there were."""

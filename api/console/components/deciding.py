@@ -33,6 +33,9 @@ NOT_CONFIRMED: Final = (
     "Not confirmed yet. The decision may be on its way to the record. Your text is below: sign again, and if it was "
     "recorded meanwhile, it is the same decision and not a second one."
 )
+UNREACHABLE: Final = (
+    "There is no connection to the service. You can sign when it is back; your text is kept in this browser."
+)
 BY_OTHERS: Final = frozenset({ErrorCode.ALERT_CLOSED, ErrorCode.ALREADY_DECIDED, ErrorCode.ALERT_NOT_HELD})
 
 
@@ -76,6 +79,7 @@ def decision_form(
         h.button("#sign.main", type="submit", data_chord="Control+Enter")[
             h.span["Sign as ", outsider(name)], " ", h.span(".keys")[key("Ctrl"), " ", key("Enter")]
         ],
+        h.p("#sign-off.refusal", role="status", hidden=True)[UNREACHABLE],
         h.p(".small")["Then the next: ", _following(following)] if following is not None else None,
         h.input(type="hidden", name="next", value=following.id) if following is not None else None,
         h.button(type="submit", formaction=f"{path}/split", formnovalidate=True, class_="plain", data_split=True)[

@@ -11,6 +11,7 @@ from clearhold.api.actions.schemas import Action, ActionsQuery, ApprovalRequest,
 from clearhold.api.console.components.words import count, moment, money, outsider
 from clearhold.api.console.four_eyes import approval_note
 from clearhold.api.console.visit import Answer, HtmlAnswer, RedirectAnswer, Visit
+from clearhold.api.http.envelope import retry_headers
 from clearhold.api.http.error_table import ERRORS
 from clearhold.api.http.request_schema import RequestSchema
 from clearhold.features.core.entries.actions import ActionStatus, ActionType, same_person
@@ -98,7 +99,8 @@ async def answer(visit: Visit) -> Answer:
         status = ERRORS[error.code].status
         note = visit.form.get("note", "")
         refusal = RefusedAnswer(action_id=action_id, sentence=str(error), note=note, status=status)
-        return await _page(visit, refusal)
+        page = await _page(visit, refusal)
+        return page._replace(headers=retry_headers(error))
     return RedirectAnswer(f"{PATH}?answered={action.id}&as={action.status.value}")
 
 

@@ -1,7 +1,7 @@
 """The workspace: one stack with its evidence in the middle and the decision on the right."""
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Final
 
 import htpy as h
@@ -18,7 +18,7 @@ from clearhold.api.console.components.why import why
 from clearhold.api.console.components.words import band_mark, count, key, moment, money, outsider, span, time_left
 from clearhold.api.console.pages.queue import beside_queue
 from clearhold.api.console.pages.workspace_view import WorkspaceView, about_of, timeline_of, view_of
-from clearhold.api.console.visit import Answer, HtmlAnswer, Visit
+from clearhold.api.console.visit import MAIN, NO_HEADERS, Answer, HtmlAnswer, Visit
 from clearhold.api.dispositions.routes import Disposition, DispositionsQuery
 from clearhold.api.record.service import VerifyQuery
 from clearhold.features.core.errors import NotFoundError, RiskError
@@ -40,7 +40,13 @@ async def show(visit: Visit) -> Answer:
 
 
 async def page_of(
-    visit: Visit, view: WorkspaceView, sent: SentDecision | None, *, status: int = 200, above: h.Node = None
+    visit: Visit,
+    view: WorkspaceView,
+    sent: SentDecision | None,
+    *,
+    status: int = 200,
+    above: h.Node = None,
+    headers: Mapping[str, str] = NO_HEADERS,
 ) -> HtmlAnswer:
     """The whole page. ``sent`` is what a person sent that is not signed, ``above`` the results of it."""
     workspace = h.div(".workspace")[
@@ -69,8 +75,8 @@ async def page_of(
             presence_slot(view.stack) if not visit.signed_in.is_read_only else None,
         ],
     ]
-    content = workspace if visit.target is not None else beside_queue(view.stack.id, workspace)
-    return HtmlAnswer(view.stack.who.name or view.stack.who.id, content, status=status)
+    content = workspace if visit.target not in {None, MAIN} else beside_queue(view.stack.id, workspace)
+    return HtmlAnswer(view.stack.who.name or view.stack.who.id, content, status=status, headers=headers)
 
 
 def _decides(visit: Visit, view: WorkspaceView) -> bool:

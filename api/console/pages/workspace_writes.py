@@ -22,6 +22,7 @@ from clearhold.api.console.pages.workspace import page_of
 from clearhold.api.console.pages.workspace_view import WorkspaceView, view_of
 from clearhold.api.console.visit import ATTEMPT, Answer, HtmlAnswer, RedirectAnswer, Visit
 from clearhold.api.dispositions.routes import Disposition
+from clearhold.api.http.envelope import retry_headers
 from clearhold.api.http.error_table import ERRORS
 from clearhold.api.http.request_schema import RequestSchema
 from clearhold.api.labels.routes import NewLabel
@@ -59,7 +60,7 @@ async def decide(visit: Visit) -> Answer:
         answer = await visit.services.stacks.decide(visit.principal, stack_id, request, _effect_of(visit, sent))
     except InvalidRequestError as error:
         return await _again(visit, stack_id, error, of_narrative=any(_NARRATIVE in f.path for f in error.fields))
-    except UnavailableError as error:
+    except RiskError as error:
         return await _again(visit, stack_id, error)
     signed = [each.alert_id for each in answer.results if each.result is AlertOutcome.DECIDED]
     if len(signed) == len(answer.results) and signed:
@@ -191,7 +192,7 @@ async def _again(visit: Visit, stack_id: str, error: RiskError, *, of_narrative:
         not_confirmed=error.code is ErrorCode.NOT_CONFIRMED,
         attempt=visit.form.get(ATTEMPT) if isinstance(error, UnavailableError) else None,
     )
-    return await page_of(visit, view, sent, status=ERRORS[error.code].status)
+    return await page_of(visit, view, sent, status=ERRORS[error.code].status, headers=retry_headers(error))
 
 
 async def _refused(visit: Visit, view: WorkspaceView, error: RiskError, *, kept: str | None = None) -> Answer:
@@ -201,7 +202,8 @@ async def _refused(visit: Visit, view: WorkspaceView, error: RiskError, *, kept:
         if kept
         else None,
     ]
-    return await page_of(visit, view, None, status=ERRORS[error.code].status, above=notice)
+    status = ERRORS[error.code].status
+    return await page_of(visit, view, None, status=status, above=notice, headers=retry_headers(error))
 
 
 def _sent(visit: Visit, view: WorkspaceView) -> SentDecision:

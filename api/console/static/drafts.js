@@ -34,6 +34,11 @@ const forget = (isWanted) => {
   for (const key of keys) if (key?.startsWith(PREFIX) && isWanted(key)) localStorage.removeItem(key);
 };
 
+/** What was kept of a form that is on the record now. @param {HTMLFormElement} form */
+export const forgetDraft = (form) => {
+  if (form.matches(FORM)) forget((key) => key === keyOf(form));
+};
+
 /** @param {HTMLFormElement} form */
 const narrativeOf = (form) => /** @type {HTMLTextAreaElement} */ (form.elements.namedItem('narrative'));
 

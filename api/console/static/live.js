@@ -3,7 +3,7 @@
 import { UNATTENDED, load, pause, say, send } from './parts.js';
 
 /** @typedef {import('./queue.js').Queue} Queue */
-/** @typedef {{kind: string, at: number, alert?: string, transfer?: string, parties?: string[]}} News */
+/** @typedef {{kind: string, at: number, isAway?: boolean, alert?: string, transfer?: string, parties?: string[]}} News */
 
 const NAME = 'clearhold-live';
 const SILENT_MS = 40_000; // the service sends something every 15 s
@@ -51,6 +51,7 @@ export const startLive = (queue) => {
 const follow = async (tell) => {
   let last = '';
   let wait = FIRST_PAUSE_MS;
+  let isUp = false;
   for (;;) {
     const stop = new AbortController();
     let silence = setTimeout(() => stop.abort(), SILENT_MS);
@@ -65,6 +66,7 @@ const follow = async (tell) => {
       if (answer.status === 400) last = '';
       if (answer.ok && answer.body !== null) {
         tell({ kind: UP, at: Date.now() });
+        isUp = true;
         wait = FIRST_PAUSE_MS;
         const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader();
         let rest = '';
@@ -88,7 +90,8 @@ const follow = async (tell) => {
       clearTimeout(silence);
       stop.abort();
     }
-    tell({ kind: DOWN, at: Date.now() });
+    tell({ kind: DOWN, at: Date.now(), isAway: !isUp }); // one end of an answer is no absence: the next try follows
+    isUp = false;
     await pause(wait * (0.5 + Math.random()));
     wait = Math.min(wait * 2, LONGEST_PAUSE_MS);
   }
@@ -145,7 +148,7 @@ class Page {
         this.wasUp = true;
         return;
       case DOWN:
-        this.#down(news.at);
+        this.#down(news);
         return;
       case ENDED:
         this.#end();
@@ -235,10 +238,12 @@ class Page {
     this.downSince = 0;
     this.light.textContent = 'live';
     this.light.classList.add('on');
+    document.dispatchEvent(new CustomEvent('service:back'));
   }
 
-  /** @param {number} at */
-  #down(at) {
+  /** @param {News} news */
+  #down({ at, isAway = false }) {
+    if (isAway) document.dispatchEvent(new CustomEvent('service:away'));
     if (this.downSince > 0) return;
     this.downSince = at;
     this.dark = setTimeout(() => this.#darken(), DARK_AFTER_MS);

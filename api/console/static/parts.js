@@ -14,7 +14,7 @@ export const UNATTENDED = { 'X-Unattended': 'true' };
  * @returns {Promise<void>}
  */
 export const load = (address, place, options = {}) =>
-  htmx.ajax('GET', address, { swap: 'innerHTML', headers: {}, ...options, source: place, target: place });
+  htmx.ajax('GET', address, { swap: 'innerHTML', headers: {}, ...options, source: place, target: place, fetch: patient });
 
 /**
  * The same for a POST, with the token of the session.
@@ -25,8 +25,35 @@ export const load = (address, place, options = {}) =>
 export const send = (address, place) => {
   const token = /** @type {HTMLInputElement | null} */ (document.querySelector('input[name=csrf]'));
   const values = { csrf: token?.value ?? '' };
-  return htmx.ajax('POST', address, { swap: 'innerHTML', headers: UNATTENDED, values, source: place, target: place });
+  return htmx.ajax('POST', address, { swap: 'innerHTML', headers: UNATTENDED, values, source: place, target: place, fetch: patient });
 };
+
+/**
+ * Put an answer that came into an element.
+ * @param {Response} answer
+ * @param {Element} place
+ * @returns {Promise<void>}
+ */
+export const put = (answer, place) =>
+  htmx.ajax('GET', location.pathname, { swap: 'innerHTML', source: place, target: place, fetch: async () => answer });
+
+/**
+ * As ``fetch``: waits as long as a full service tells, and goes on. A refusal of what no person asked for leaves the page
+ * as it is.
+ * @param {string} address
+ * @param {RequestInit} options
+ */
+const patient = async (address, options) => {
+  for (;;) {
+    const answer = await fetch(address, options);
+    if (answer.status === 429) await pause(1000 * Math.max(1, Number(answer.headers.get('Retry-After'))));
+    else if (!answer.ok && isUnattended(options)) return new Response(null, { status: 204 });
+    else return answer;
+  }
+};
+
+/** @param {RequestInit} options */
+const isUnattended = ({ headers }) => Object.keys(headers ?? {}).some((each) => each in UNATTENDED);
 
 /** @param {number} ms */
 export const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms));

@@ -18,6 +18,8 @@ export class Queue {
     this.chunks = [];
     /** @type {string | null} */
     this.chosen = null; // the id of a row
+    /** @type {Promise<void> | undefined} */
+    this.coming = undefined;
     this.preview = new Preview();
     this.seen = new IntersectionObserver((entries) => this.#onSeen(entries), { root: this.#scroller(), rootMargin: `${AHEAD}px 0px` });
   }
@@ -200,8 +202,15 @@ export class Queue {
     }
   }
 
-  /** @param {Element} link */
+  /** The rows behind the last ones, once. @param {Element} link */
   async #further(link) {
+    this.coming ??= this.#append(link);
+    await this.coming;
+    this.coming = undefined;
+  }
+
+  /** @param {Element} link */
+  async #append(link) {
     const next = link.querySelector('a');
     const last = this.chunks.at(-1);
     if (next === null || last === undefined || last.busy || !last.place.contains(link)) return;
@@ -304,9 +313,11 @@ export class Queue {
     return next instanceof HTMLAnchorElement ? next : null;
   }
 
-  /** The row beside one at the end of its chunk, whose neighbour had left the page. @param {HTMLAnchorElement} row @param {1 | -1} by */
+  /** The row beside one at the end of its chunk, whose neighbour had left the page or is yet to come. @param {HTMLAnchorElement} row @param {1 | -1} by */
   async #beyond(row, by) {
     const at = this.chunks.findIndex((each) => each.place.contains(row));
+    const further = this.chunks[at]?.place.querySelector('.further');
+    if (by === 1 && at === this.chunks.length - 1 && further) await this.#further(further);
     const chunk = at === -1 ? undefined : this.chunks[at + by];
     if (chunk === undefined) return null;
     await this.#filled(chunk);

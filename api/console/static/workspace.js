@@ -50,24 +50,23 @@ document.addEventListener('keydown', (event) => {
   sign.form.requestSubmit(sign);
 });
 
-document.addEventListener('submit', (event) => {
-  const { submitter, target } = event;
-  if (submitter?.id !== 'sign' || !(target instanceof HTMLFormElement)) return;
-  submitter.setAttribute('aria-busy', 'true');
-  if (target.dataset.going) event.preventDefault();
-  target.dataset.going = 'true';
-});
-addEventListener('pageshow', () => {
-  for (const form of /** @type {NodeListOf<HTMLFormElement>} */ (document.querySelectorAll(FORM))) delete form.dataset.going;
-  signButton()?.removeAttribute('aria-busy');
-});
+let isAway = false; // the service, by the live line
 
 const online = () => {
   const sign = signButton();
-  if (sign !== null) sign.disabled = !navigator.onLine;
+  const words = document.getElementById('sign-off');
+  const isOff = isAway || !navigator.onLine;
+  if (sign !== null) sign.disabled = isOff;
+  if (words !== null) words.hidden = !isOff;
 };
 addEventListener('online', online);
 addEventListener('offline', online);
+for (const kind of ['service:away', 'service:back']) {
+  document.addEventListener(kind, () => {
+    isAway = kind === 'service:away';
+    online();
+  });
+}
 
 const opened = () => {
   const narrative = narrativeField();
