@@ -24,6 +24,7 @@ from clearhold.store.redis_answers import answered
 INVITATION_US: Final = DAY_US
 CHALLENGE_US: Final = 5 * MINUTE_US
 _INVITATION: Final = "console:invitation:"
+_OF_TENANT: Final = "console:invitations:"
 _NEWEST_OF_NAME: Final = "console:invited:"
 _CHALLENGE: Final = "console:challenge:"
 _COUNTERS: Final = "console:passkey_counters"
@@ -59,13 +60,35 @@ class Invitations:
             expires_at=self._clock.now() + INVITATION_US,
         )
         of_name = _NEWEST_OF_NAME + sha256(f"{tenant_id}/{person_key(name)}".encode()).hexdigest()
-        lasts_s = INVITATION_US // SECOND_US
+        lasts_s, of_tenant = INVITATION_US // SECOND_US, _OF_TENANT + tenant_id
+        stored = msgspec.msgpack.encode(invitation)
+        await _answered(self._client.set(_INVITATION + invitation.id, stored, ex=lasts_s))
+        await _answered(self._client.zadd(of_tenant, {invitation.id: invitation.expires_at}))
+        await _answered(self._client.expire(of_tenant, lasts_s))
+        # The last step: of two invitations of a name at once, one ends the other.
         former = await _answered(self._client.set(of_name, invitation.id, ex=lasts_s, get=True))
         if former is not None:
             await _answered(self._client.delete(_INVITATION + former.decode()))
-        stored = msgspec.msgpack.encode(invitation)
-        await _answered(self._client.set(_INVITATION + invitation.id, stored, ex=lasts_s))
         return code
+
+    async def of_tenant(self, tenant_id: str) -> list[Invitation]:
+        """Those that wait for their persons, the newest first."""
+        of_tenant, now = _OF_TENANT + tenant_id, self._clock.now()
+        await _answered(self._client.zremrangebyscore(of_tenant, "-inf", now))
+        ids = [each.decode() for each in await _answered(self._client.zrevrange(of_tenant, 0, -1))]
+        stored = await _answered(self._client.mget([_INVITATION + each for each in ids])) if ids else []
+        ended = [each for each, invitation in zip(ids, stored, strict=True) if invitation is None]
+        if ended:
+            await _answered(self._client.zrem(of_tenant, *ended))
+        return [invitation for each in stored if (invitation := self._usable(each)) is not None]
+
+    async def end(self, tenant_id: str, invitation_id: str) -> Invitation | None:
+        """The tenant's invitation, which opens nothing from now on; None for another."""
+        invitation = self._usable(await _answered(self._client.get(_INVITATION + invitation_id)))
+        if invitation is None or invitation.tenant_id != tenant_id:
+            return None
+        await _answered(self._client.delete(_INVITATION + invitation_id))
+        return invitation
 
     async def find(self, code: str) -> Invitation | None:
         """The invitation, which stays usable; None for one that was used, ended or expired."""

@@ -34,6 +34,7 @@ from clearhold.store.start_links import SessionStart
 
 SIGN_IN: Final = "sign in"
 USED: Final = "This invitation was used, replaced, or is older than a day. Ask for a further one."
+NOT_PENDING: Final = "This invitation was used, ended or is too old. Open the page again for the present ones."
 UNKNOWN: Final = "This passkey is not known here, or was revoked. Sign in in another way, or ask for an invitation."
 NO_NAME: Final = (
     "Browsers bind a passkey to a name, and this service has only an address. Its operator sets CLEARHOLD_BASE_URL."
@@ -76,6 +77,18 @@ class PasskeyDesk(NamedTuple):
         )
         log.info("console_invited", name=name, invited_by=principal.operator)
         return code
+
+    async def pending(self, tenant_id: str) -> list[Invitation]:
+        """The invitations that wait for their persons, the newest first."""
+        return await self.invitations.of_tenant(tenant_id) if self.party is not None else []
+
+    async def uninvite(self, principal: Principal, invitation_id: str) -> None:
+        """End an invitation before its person uses it."""
+        await self._require_person(principal)
+        invitation = await self.invitations.end(principal.tenant_id, invitation_id)
+        if invitation is None:
+            raise NotFoundError(NOT_PENDING, ErrorCode.PATH_NOT_FOUND)
+        log.info("console_uninvited", name=invitation.name, ended_by=principal.operator)
 
     async def creation_options(self, code: str) -> CeremonyOptions:
         party, invitation = self._require_party(), await self._invitation(code)

@@ -108,6 +108,7 @@ CONSOLE_ROUTES: Final = (
     _write(people.END, people.end),
     _write(people.INVITE, passkeys.invite),
     _write(people.REVOKE, passkeys.revoke),
+    _write(people.UNINVITE, passkeys.uninvite),
     _page(INVITATION, passkeys.show_invitation, public=True),
     _write(INVITATION, passkeys.accept_invitation, entrance=True),
     _write(passkeys.CREATION_OPTIONS, passkeys.creation_options, entrance=True),

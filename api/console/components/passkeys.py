@@ -1,12 +1,15 @@
 """Passkeys on pages: the form that ``passkeys.js`` drives, the list of passkeys, the form of an invitation."""
 
+from collections.abc import Sequence
 from typing import Final
 
 import htpy as h
 
 from clearhold.api.console.components.words import moment, outsider
 from clearhold.api.console.visit import Visit
+from clearhold.features.core.instants import format_instant
 from clearhold.store.control.passkeys import Passkey
+from clearhold.store.invitations import INVITATION_US, Invitation
 
 CODE: Final = "code"
 CREDENTIAL: Final = "credential"
@@ -54,6 +57,41 @@ def invitation_form(visit: Visit, action: str, refusal: str | None, link: tuple[
         h.p(".small")[
             "The link works once, within 24 hours. With it the person registers a passkey, and signs in by it."
         ],
+    ]
+
+
+def invitation_table(visit: Visit, invitations: Sequence[Invitation], action: str) -> h.Node:
+    """Those that wait for their persons; each has a button that ends it."""
+    if not invitations:
+        return None
+    return h.section("#invitations.person")[
+        h.header[h.h2["Invitations that wait"]],
+        h.div(".wide")[
+            h.table[
+                h.thead[
+                    h.tr[
+                        (h.th(scope="col")[each] for each in ("For", "Made", "Invited by", "Works until")),
+                        h.th(scope="col")[h.span(".hidden")["End"]],
+                    ]
+                ],
+                h.tbody[(_invitation_row(visit, each, action) for each in invitations)],
+            ]
+        ],
+    ]
+
+
+def _invitation_row(visit: Visit, invitation: Invitation, action: str) -> h.Element:
+    form = visit.form_of(
+        action,
+        h.input(type="hidden", name="invitation", value=invitation.id),
+        h.button(type="submit", aria_label=f"End the invitation for {invitation.name}")["End"],
+    )
+    return h.tr[
+        h.td[outsider(invitation.name)],
+        h.td[moment(format_instant(invitation.expires_at - INVITATION_US))],
+        h.td[outsider(invitation.invited_by), None if invitation.by_person else " (typed)"],
+        h.td[moment(format_instant(invitation.expires_at))],
+        h.td[form],
     ]
 
 

@@ -43,6 +43,11 @@ async def revoke(visit: Visit) -> Answer:
     return RedirectAnswer(people.PATH)
 
 
+async def uninvite(visit: Visit) -> Answer:
+    await visit.services.passkeys.uninvite(visit.principal, visit.form.get("invitation", ""))
+    return RedirectAnswer(people.PATH)
+
+
 async def show_invitation(visit: Visit) -> Answer:
     return _invitation(visit)
 

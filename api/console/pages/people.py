@@ -7,18 +7,20 @@ from typing import Final
 import htpy as h
 import structlog
 
-from clearhold.api.console.components.passkeys import invitation_form, passkey_table
+from clearhold.api.console.components.passkeys import invitation_form, invitation_table, passkey_table
 from clearhold.api.console.components.words import count, moment, outsider, span
 from clearhold.api.console.visit import Answer, HtmlAnswer, RedirectAnswer, Visit
 from clearhold.features.core.entries.actions import same_person
 from clearhold.features.core.errors import ErrorCode, NotFoundError
 from clearhold.features.core.instants import format_instant
+from clearhold.store.invitations import Invitation
 from clearhold.store.sessions import Session, SignedInBy
 
 PATH: Final = "/console/people"
 END: Final = f"{PATH}/end"
 INVITE: Final = f"{PATH}/invite"
 REVOKE: Final = f"{PATH}/revoke"
+UNINVITE: Final = f"{PATH}/uninvite"
 UNKNOWN_SESSION: Final = "There is no such session; it may have ended. Open the page again for the present ones."
 CREDENTIALS: Final[Mapping[SignedInBy, str]] = {
     SignedInBy.TOKEN: "the bank's operator token and a typed name",
@@ -39,7 +41,8 @@ async def show(visit: Visit) -> Answer:
 async def page(visit: Visit, *, refusal: str | None = None, link: tuple[str, str] | None = None) -> HtmlAnswer:
     """``refusal`` and ``link`` are the answer to an invitation, with the invited name and the link."""
     status = HTTPStatus.OK if refusal is None else HTTPStatus.CONFLICT
-    content = _content(visit, await _sessions(visit), refusal, link)
+    pending = [] if visit.signed_in.is_read_only else await visit.services.passkeys.pending(visit.principal.tenant_id)
+    content = _content(visit, await _sessions(visit), pending, refusal, link)
     return HtmlAnswer("People and sessions", content, status)
 
 
@@ -66,7 +69,13 @@ async def _sessions(visit: Visit) -> list[Session]:
     return [each for each in sessions if not who.is_read_only or each.id == who.session.id]
 
 
-def _content(visit: Visit, sessions: list[Session], refusal: str | None, link: tuple[str, str] | None) -> h.Element:
+def _content(
+    visit: Visit,
+    sessions: list[Session],
+    pending: list[Invitation],
+    refusal: str | None,
+    link: tuple[str, str] | None,
+) -> h.Element:
     writes, desk = not visit.signed_in.is_read_only, visit.services.passkeys
     by_name: dict[str, list[Session]] = {}
     for each in sessions:
@@ -76,6 +85,7 @@ def _content(visit: Visit, sessions: list[Session], refusal: str | None, link: t
         h.p[f"{count(len(by_name), 'person', 'persons')} with {count(len(sessions), 'session')}."],
         (_person(visit, of_name) for of_name in by_name.values()),
         passkey_table(visit, desk.tenancy.passkeys.of_tenant(visit.principal.tenant_id), REVOKE) if writes else None,
+        invitation_table(visit, pending, UNINVITE),
         invitation_form(visit, INVITE, refusal, link) if writes and desk.party is not None else None,
     ]
 
