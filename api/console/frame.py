@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 import htpy as h
 import msgspec
 
-from clearhold.api.console.components.words import key
+from clearhold.api.console.components.words import cut, key, marked
 from clearhold.api.console.pages import people
 from clearhold.api.console.pages.session import warning
 from clearhold.api.console.visit import Visit
@@ -99,9 +99,8 @@ def framed(visit: Visit, title: str, content: h.Node) -> bytes:
 
 
 def plain_page(nonce: str, title: str, content: h.Node, *, top: h.Node = None, end: h.Node = None) -> bytes:
-    short = title if len(title) <= TITLE_LETTERS else f"{title[: TITLE_LETTERS - 1]}…"
     head = (
-        h.title[f"{short} · Clearhold"],
+        h.title[f"{cut(marked(title[: 2 * TITLE_LETTERS]), TITLE_LETTERS)} · Clearhold"],
         h.meta(name="htmx-config", content=_HTMX_CONFIG),
         h.link(rel="icon", href="data:,"),
         h.link(rel="stylesheet", href=address_of(SHEET)),

@@ -8,7 +8,7 @@ from typing import Final
 
 import htpy as h
 
-from clearhold.api.console.components.words import count, key, outsider
+from clearhold.api.console.components.words import count, key, outsider, outsider_prose
 from clearhold.api.console.pages.workspace_view import WorkspaceView
 from clearhold.api.console.visit import Visit
 from clearhold.features.bank.action_endpoints import TargetType, bank_request
@@ -102,7 +102,7 @@ def _under_way(view: WorkspaceView) -> h.Node:
                     each.type.value.replace("_", " "),
                     f": {each.status.value}, requested by ",
                     outsider(each.requested_by),
-                    f". {each.error}" if each.error else None,
+                    (". ", outsider_prose(each.error)) if each.error else None,
                 ]
                 for each in actions
             )

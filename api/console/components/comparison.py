@@ -59,7 +59,7 @@ def comparison(draft: str, narrative: str) -> h.Element:
                     (
                         h.tr(class_=each.fate.value)[
                             h.th(scope="row")[each.fate.value],
-                            h.td[outsider(each.draft) if each.draft is not None else None],
+                            h.td[outsider(each.draft, most=None) if each.draft is not None else None],
                             h.td[_changed(each)],
                         ]
                         for each in pairs
@@ -79,7 +79,7 @@ def _total(pairs: Iterable[SentencePair]) -> str:
 def _changed(pair: SentencePair) -> h.Node:
     """The words of the narrative; a word that the draft does not have at this place is marked."""
     if pair.narrative is None or pair.draft is None or pair.fate is SentenceFate.KEPT:
-        return None if pair.narrative is None else outsider(pair.narrative)
+        return None if pair.narrative is None else outsider(pair.narrative, most=None)
     before, after = pair.draft.split(" "), pair.narrative.split(" ")
     parts: list[h.Node] = []
     for tag, _, _, left, right in SequenceMatcher(None, before, after, autojunk=False).get_opcodes():

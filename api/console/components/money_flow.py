@@ -9,7 +9,16 @@ from typing import Final
 import htpy as h
 import msgspec
 
-from clearhold.api.console.components.words import NO_VALUE, band_mark, count, marked, moment, outsider
+from clearhold.api.console.components.words import (
+    NAME_LETTERS,
+    NO_VALUE,
+    band_mark,
+    count,
+    cut,
+    marked,
+    moment,
+    outsider,
+)
 from clearhold.api.transfers.service import TransferSummary
 from clearhold.features.bank.statuses import UNMOVED_STATUSES
 from clearhold.features.core.money import money_in, money_leaves
@@ -65,7 +74,7 @@ def edges_of(
         parts.setdefault((party, leaves(each), each.currency), []).append(each)
     edges = [
         FlowEdge(
-            name=marked(names.get(party) or party) or "other side not named",
+            name=marked(cut(names.get(party) or party, NAME_LETTERS)) or "other side not named",
             country=group[0].counterparty_country,
             leaves=is_out,
             cents=sum(int(each.amount_cents) for each in group),
@@ -122,7 +131,7 @@ def _drawing(center: str, edges: Sequence[FlowEdge]) -> h.Element:
         ),
         _label(
             class_="node own", x=str((_MIDDLE_LEFT + _MIDDLE_RIGHT) / 2), y=f"{middle + 4:.1f}", text_anchor="middle"
-        )[_cut(center, _OWN_LETTERS)],
+        )[cut(marked(center), _OWN_LETTERS)],
         (
             _edge(each, place, rows, len(side), middle, most)
             for side in (paid_in, paid_out)
@@ -143,7 +152,7 @@ def _edge(edge: FlowEdge, place: int, rows: int, of_side: int, middle: float, mo
         _path(d=f"M{near} {middle:.1f} C{bend} {middle:.1f} {bend} {y:.1f} {at} {y:.1f}", stroke_width=f"{thick:.1f}"),
         _path(class_="tip", d=_tip(edge, y, middle)),
         _label(class_="node", x=str(x), y=f"{y - 1:.1f}", text_anchor=anchor)[
-            _run(class_="party")[_cut(edge.name, _MOST_LETTERS)]
+            _run(class_="party")[cut(edge.name, _MOST_LETTERS)]
         ],
         _label(class_="node small", x=str(x), y=f"{y + 12:.1f}", text_anchor=anchor)[words],
     ]
@@ -196,7 +205,3 @@ def _row(
         h.td[band_mark(transfer.score_band, transfer.score)],
         h.td[h.code[transfer.id]],
     ]
-
-
-def _cut(text: str, most: int) -> str:
-    return text if len(text) <= most else f"{text[: most - 1]}…"

@@ -2,7 +2,7 @@
 
 import htpy as h
 
-from clearhold.api.console.components.words import count, moment, outsider
+from clearhold.api.console.components.words import count, moment, outsider, outsider_prose
 from clearhold.api.console.pages.workspace_view import WorkspaceView
 from clearhold.api.console.visit import Visit
 
@@ -17,7 +17,8 @@ def notes(visit: Visit, view: WorkspaceView) -> h.Element:
         h.ul(".notes")[
             (
                 h.li[
-                    outsider(each.note), h.span(".small")[" ", outsider(each.written_by), " ", moment(each.created_at)]
+                    outsider_prose(each.note),
+                    h.span(".small")[" ", outsider(each.written_by), " ", moment(each.created_at)],
                 ]
                 for each in written
             )

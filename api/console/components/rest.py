@@ -10,7 +10,7 @@ import msgspec
 
 from clearhold.api.alerts.schemas import AlertDetail
 from clearhold.api.alerts.summaries import AlertSummary
-from clearhold.api.console.components.words import band_mark, count, moment, outsider
+from clearhold.api.console.components.words import SENTENCE_LETTERS, band_mark, count, moment, outsider, outsider_prose
 from clearhold.api.dispositions.routes import Disposition
 from clearhold.features.core.vocabulary import WAITING, AlertStatus
 from clearhold.features.policy.bodies import PolicyBody
@@ -47,7 +47,7 @@ def _alert(alert: AlertSummary, form: str | None, *, is_checked: bool) -> h.Elem
         " ",
         h.span(".hard")["hard"] if alert.hard_signal else None,
         " ",
-        outsider(alert.sentence),
+        outsider(alert.sentence, most=SENTENCE_LETTERS),
         h.span(".small")[
             f" {alert.detector.replace('_', ' ')} · {alert.severity.value} · {alert.status.value} · ",
             moment(alert.opened_at),
@@ -78,7 +78,7 @@ def earlier(found_before: Sequence[AlertSummary]) -> h.Node:
                 h.li[
                     band_mark(each.band_at_alert, each.score_at_alert),
                     " ",
-                    outsider(each.sentence),
+                    outsider_prose(each.sentence),
                     h.span(".small")[
                         " closed by the policy · "
                         if each.status is AlertStatus.AUTO_CLOSED
@@ -111,7 +111,7 @@ def decision(signed: Disposition) -> h.Element:
             moment(signed.created_at),
             h.span(".small")[f" · link {signed.seq} · ", h.code(title=signed.hash)[signed.hash[:16]]],
         ],
-        h.details[h.summary["Narrative"], h.p(".prose")[outsider(signed.narrative)]],
+        h.details[h.summary["Narrative"], h.p(".prose")[outsider(signed.narrative, most=None)]],
     ]
 
 
@@ -134,14 +134,14 @@ def features(values: Mapping[str, Any], version: str) -> h.Node:
 def _value(value: Any) -> h.Node:
     if isinstance(value, bool):
         return "yes" if value else "no"
-    return f"{value:,}" if isinstance(value, int) else outsider(str(value))
+    return f"{value:,}" if isinstance(value, int) else outsider_prose(str(value))
 
 
 def bank_object(raw: Mapping[str, Any]) -> h.Element:
     written = msgspec.json.format(msgspec.json.encode(raw), indent=2).decode()
     return h.details[
         h.summary["The bank's object, as last delivered"],
-        h.pre(".raw", tabindex="0")[outsider(written)],
+        h.pre(".raw", tabindex="0")[outsider(written, most=None)],
     ]
 
 

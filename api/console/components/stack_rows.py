@@ -10,7 +10,17 @@ from typing import Final
 
 import htpy as h
 
-from clearhold.api.console.components.words import NO_VALUE, SHAPES, count, moment, money, outsider, time_left
+from clearhold.api.console.components.words import (
+    NO_VALUE,
+    SENTENCE_LETTERS,
+    SHAPES,
+    count,
+    moment,
+    money,
+    outsider,
+    outsider_prose,
+    time_left,
+)
 from clearhold.api.stacks.schemas import Stack
 from clearhold.features.core.instants import DAY_US, written_instant
 from clearhold.features.core.vocabulary import Band, StackKind, SubjectType
@@ -81,7 +91,7 @@ def row(stack: Stack, programs: Mapping[str, str], now: int) -> h.Element:
             who(stack),
             h.code[stack.who.id],
             outsider(programs.get(stack.program_id)),
-            h.span(".sentence")[_marks(stack), stack.sentence],
+            h.span(".sentence")[_marks(stack), outsider(stack.sentence, most=SENTENCE_LETTERS)],
         ]
     ]
 
@@ -144,7 +154,7 @@ def _line(stack: Stack, programs: Mapping[str, str], now: int) -> h.Element:
         h.th(scope="row")[
             h.a(id=f"stack-{stack.id}", href=f"/console/stacks/{stack.id}")[who(stack)], " ", h.code[stack.who.id]
         ],
-        h.td[stack.sentence],
+        h.td[outsider_prose(stack.sentence)],
         h.td[outsider(programs.get(stack.program_id)), " simulated" if stack.simulated is True else None],
         h.td(".number")[money(stack.held_cents) if stack.held_cents != "0" else NO_VALUE],
         h.td[moment(stack.first_opened_at)],

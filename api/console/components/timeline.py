@@ -7,7 +7,7 @@ from urllib.parse import quote
 
 import htpy as h
 
-from clearhold.api.console.components.words import count, outsider
+from clearhold.api.console.components.words import count, outsider_prose
 from clearhold.api.timeline.routes import TimelineEntry
 from clearhold.features.core.instants import DAY_US, written_instant
 from clearhold.store.duck.party_timeline import TimelineKind
@@ -45,7 +45,7 @@ def _line(entry: TimelineEntry) -> h.Element:
     return h.li(class_=f"event {entry.kind.value}")[
         h.time(datetime=entry.at, title=entry.at)[entry.at[11:16]],
         h.span(".sign", title=entry.kind.value)[SIGNS[entry.kind]],
-        h.span[outsider(entry.sentence), " ", _link(entry)],
+        h.div[outsider_prose(entry.sentence), " ", _link(entry)],
     ]
 
 

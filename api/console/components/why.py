@@ -5,7 +5,7 @@ from typing import Final
 
 import htpy as h
 
-from clearhold.api.console.components.words import SHAPES, count
+from clearhold.api.console.components.words import SENTENCE_LETTERS, SHAPES, count, outsider, outsider_prose
 from clearhold.api.explain.service import TransferExplained
 from clearhold.features.core.vocabulary import Band, Reason
 from clearhold.features.measurement.explanation import NO_AMOUNT, FamilyExplained, LowerBand
@@ -20,7 +20,7 @@ def why(explained: TransferExplained | None, sentence: str, reasons: Sequence[Re
     """The section; without a scored transfer it has the finding and the reasons that the alert kept."""
     if explained is None:
         kept = h.ul(".reasons")[(reason_line(each) for each in reasons)] if reasons else None
-        return h.section("#why.why", tabindex="-1")[h.h2["Why"], h.p[sentence], kept]
+        return h.section("#why.why", tabindex="-1")[h.h2["Why"], h.div[outsider_prose(sentence)], kept]
     score = "unscored" if explained.score is None else str(explained.score)
     return h.section("#why.why", tabindex="-1")[
         h.h2[f"Why {score}"],
@@ -80,7 +80,12 @@ def _share(points: int, most: int, *, less: int = 0) -> str:
 def reason_line(reason: Reason) -> h.Element:
     return h.li[
         h.span(".weight")[f"{reason.weight:+d}"],
-        h.span[h.span(".hard")["hard"] if reason.hard else None, " " if reason.hard else None, reason.sentence, " "],
+        h.span[
+            h.span(".hard")["hard"] if reason.hard else None,
+            " " if reason.hard else None,
+            outsider(reason.sentence, most=SENTENCE_LETTERS),
+            " ",
+        ],
         h.code(title=reason.signal.replace("_", " "))[reason.id],
     ]
 

@@ -14,6 +14,9 @@ from clearhold.features.core.vocabulary import Band
 
 SHAPES: Final[Mapping[Band, str]] = {Band.HOLD: "■", Band.REVIEW: "▲", Band.CLEAR: "●", Band.UNSCORED: "○"}
 NO_VALUE: Final = "\N{EN DASH}"
+NAME_LETTERS: Final = 120
+SENTENCE_LETTERS: Final = 400
+PROSE_LETTERS: Final = 600
 _CENTS: Final = 100
 
 
@@ -59,11 +62,34 @@ def moment(at: str | None) -> h.Node:
     return h.time(datetime=at, title=at)[f"{at[:10]} {at[11:16]}"]
 
 
-def outsider(text: str | None, missing: str = "") -> h.Element:
-    """A text that outsiders wrote: each letter that shows nothing, or turns the others round, as a mark."""
-    if not text or (text.isascii() and text.isprintable()):
-        return h.bdi[text or missing]
-    return h.bdi[(_run(visible, code) for visible, code in runs(text))]
+def cut(text: str, most: int) -> str:
+    """The text with at most so many letters; the last is an ellipsis where some are missing."""
+    return text if len(text) <= most else f"{text[: most - 1]}…"
+
+
+def outsider(text: str | None, missing: str = "", *, most: int | None = NAME_LETTERS) -> h.Element:
+    """A text that outsiders wrote: each letter that shows nothing, or turns the others round, as a mark.
+
+    It is cut at ``most`` letters, which suits a name within a link or a line; None shows the whole.
+    """
+    inner = cut(text, most) if text and most is not None else text
+    if not inner or (inner.isascii() and inner.isprintable()):
+        return h.bdi[inner or missing]
+    return h.bdi[(_run(visible, code) for visible, code in runs(inner))]
+
+
+def outsider_prose(text: str | None, missing: str = "", *, most: int = PROSE_LETTERS) -> h.Node:
+    """The same for sentences, where a block may stand: a long text is cut, and the whole of it is folded below."""
+    begin = outsider(text, missing, most=most)
+    if not text or len(text) <= most:
+        return begin
+    return (
+        begin,
+        h.details(".whole")[
+            h.summary[f"All {len(text):,} characters"],
+            h.div(".prose", tabindex="0", role="region", aria_label="The whole text")[outsider(text, most=None)],
+        ],
+    )
 
 
 def _run(text: str, code: str | None) -> h.Node:

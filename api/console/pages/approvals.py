@@ -8,7 +8,7 @@ import htpy as h
 import msgspec
 
 from clearhold.api.actions.schemas import Action, ActionsQuery, ApprovalRequest, EndingRequest
-from clearhold.api.console.components.words import count, moment, money, outsider
+from clearhold.api.console.components.words import count, moment, money, outsider, outsider_prose
 from clearhold.api.console.four_eyes import approval_note
 from clearhold.api.console.visit import Answer, HtmlAnswer, RedirectAnswer, Visit
 from clearhold.api.http.envelope import retry_headers
@@ -176,8 +176,8 @@ def _value(name: str, value: Any) -> h.Node:
     if name.endswith(_CENTS) and str(value).isdigit():
         return money(str(value))
     if isinstance(value, str | int | float) and not isinstance(value, bool):
-        return outsider(str(value))
-    return h.pre[msgspec.json.format(msgspec.json.encode(value), indent=2).decode()]
+        return outsider_prose(str(value))
+    return h.pre[outsider(msgspec.json.format(msgspec.json.encode(value), indent=2).decode(), most=None)]
 
 
 def _own_form(visit: Visit, action: Action, refusal: RefusedAnswer | None) -> h.Element:
@@ -230,7 +230,7 @@ def _answers(ended: Sequence[Action]) -> h.Node:
                         h.td[outsider(each.requested_by)],
                         h.td[each.status.value],
                         h.td[outsider(each.approved_by or each.ended_by, "one person was enough")],
-                        h.td[outsider(each.note or each.error)],
+                        h.td[outsider_prose(each.note or each.error)],
                     ]
                     for each in ended
                 )

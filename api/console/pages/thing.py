@@ -10,7 +10,7 @@ import htpy as h
 from clearhold.api.alerts.schemas import AlertsQuery
 from clearhold.api.alerts.summaries import AlertSummary
 from clearhold.api.console.components.timeline import timeline
-from clearhold.api.console.components.words import band_mark, moment, outsider
+from clearhold.api.console.components.words import SENTENCE_LETTERS, band_mark, moment, outsider, outsider_prose
 from clearhold.api.console.visit import Answer, HtmlAnswer, RedirectAnswer, Visit
 from clearhold.api.explain.service import ActorExplained, TransferExplained
 from clearhold.api.http.request_schema import RequestSchema
@@ -106,12 +106,12 @@ def _reasons(explained: Explained | None) -> h.Node:
                 h.li[
                     h.b[f"{family.counts:+d} {family.family or 'alone'}"],
                     ": ",
-                    " ".join(each.sentence for each in family.reasons),
+                    outsider(" ".join(each.sentence for each in family.reasons), most=None),
                 ]
                 for family in explained.families
             )
         ],
-        h.ul(".plain")[(h.li[each.sentence] for each in explained.would_be_lower)],
+        h.ul(".plain")[(h.li[outsider(each.sentence, most=SENTENCE_LETTERS)] for each in explained.would_be_lower)],
     ]
 
 
@@ -125,7 +125,7 @@ def _alert_list(alerts: tuple[AlertSummary, ...]) -> h.Node:
                 " ",
                 h.a(href=f"/console/alerts/{each.id}")[each.detector.replace("_", " ")],
                 f" {each.status.value} · ",
-                outsider(each.sentence),
+                outsider_prose(each.sentence),
                 " ",
                 moment(each.opened_at),
             ]

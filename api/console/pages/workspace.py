@@ -15,7 +15,18 @@ from clearhold.api.console.components.presence import opened_slot, presence_slot
 from clearhold.api.console.components.rest import alerts, bank_object, decisions, earlier, features, policy
 from clearhold.api.console.components.usual import usual
 from clearhold.api.console.components.why import why
-from clearhold.api.console.components.words import band_mark, count, key, moment, money, outsider, span, time_left
+from clearhold.api.console.components.words import (
+    NAME_LETTERS,
+    band_mark,
+    count,
+    key,
+    moment,
+    money,
+    outsider,
+    outsider_prose,
+    span,
+    time_left,
+)
 from clearhold.api.console.pages.queue import beside_queue
 from clearhold.api.console.pages.workspace_view import WorkspaceView, about_of, timeline_of, view_of
 from clearhold.api.console.visit import MAIN, NO_HEADERS, Answer, HtmlAnswer, Visit
@@ -166,6 +177,9 @@ def _head(visit: Visit, view: WorkspaceView) -> h.Element:
             h.span[" · ".join(filter(None, words))],
         ],
         visit.heading(".title")[_who(view), " ", h.code[stack.who.id]],
+        outsider_prose(view.stack.who.name, most=NAME_LETTERS)
+        if len(view.stack.who.name or "") > NAME_LETTERS
+        else None,
         h.p[_sentence(view)],
         h.nav(".jump", aria_label="On this page")[
             h.a(href="#cleared", data_key="w")["How it would have cleared ", key("w")]
@@ -242,5 +256,5 @@ def _rest(view: WorkspaceView) -> h.Element:
         features(inputs.features, inputs.feature_version) if inputs is not None else None,
         bank_object(transfer.raw) if transfer is not None else None,
         policy(view.worst, view.policy, view.least_chars),
-        h.p(".small")["Opened ", moment(view.worst.alert.opened_at), ", ", outsider(view.worst.alert.summary)],
+        h.div(".small")["Opened ", moment(view.worst.alert.opened_at), ", ", outsider_prose(view.worst.alert.summary)],
     ]

@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clearhold.api.console.components.words import outsider
+from clearhold.api.console.components.words import NAME_LETTERS, outsider, outsider_prose
+from clearhold.api.console.frame import plain_page
 from clearhold.api.html.outsiders import runs, shows_nothing
 
 HOSTILE = (
@@ -59,3 +60,24 @@ def test_given_any_text_then_its_runs_are_the_text_and_the_page_has_no_invisible
     assert all(code == f"U+{ord(part):04X}" for part, code in parts if code is not None)
     visible = html.unescape(re.sub(r"<[^>]*>", "", str(outsider(text))))
     assert not [each for each in visible if shows_nothing(each) and each not in "\n\r\t"]
+
+
+def test_given_a_long_text_then_it_is_cut_and_the_whole_of_it_is_folded_below() -> None:
+    text = "a" * 9_000
+    assert html.unescape(str(outsider(text))) == f"<bdi>{'a' * (NAME_LETTERS - 1)}…</bdi>"
+    begin, whole = map(str, outsider_prose(text))
+    assert len(begin) < 1_000
+    assert "<details" in whole
+    assert "All 9,000 characters" in whole
+    assert f"<bdi>{text}</bdi>" in whole
+
+
+def test_given_a_short_text_then_nothing_is_folded() -> None:
+    assert str(outsider_prose("Rent for March")) == "<bdi>Rent for March</bdi>"
+
+
+def test_given_a_title_with_letters_that_show_nothing_then_the_tab_has_marks_and_at_most_sixty_letters() -> None:
+    page = plain_page("nonce", "pay\u202eee" + "x" * 300, None).decode()
+    title = re.search("<title>(.*?)</title>", page)
+    assert title is not None
+    assert title[1] == f"{('payU+202Eee' + 'x' * 300)[:59]}… · Clearhold"

@@ -118,7 +118,7 @@ def test_given_a_changed_a_dropped_and_a_new_sentence_when_compared_then_each_is
 def test_given_any_sentence_of_a_reason_when_explained_then_the_page_has_it(sentence: str) -> None:
     page = DomPage(why(explained([family("amount", [reason(1, 20, sentence=sentence)], counts=20)]), "", ()))
 
-    assert sentence in page.one("ol", class_="families").text
+    assert marked(sentence) in page.one("ol", class_="families").text
 
 
 def test_given_families_when_explained_then_the_hard_one_is_first_the_others_by_points_and_five_are_open() -> None:
