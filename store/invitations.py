@@ -72,7 +72,7 @@ class Invitations:
         return code
 
     async def of_tenant(self, tenant_id: str) -> list[Invitation]:
-        """Those that wait for their persons, the newest first."""
+        """Invitations that wait for their persons, the newest first."""
         of_tenant, now = _OF_TENANT + tenant_id, self._clock.now()
         await _answered(self._client.zremrangebyscore(of_tenant, "-inf", now))
         ids = [each.decode() for each in await _answered(self._client.zrevrange(of_tenant, 0, -1))]

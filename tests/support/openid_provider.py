@@ -6,6 +6,7 @@ Like a real one it takes a code once, checks PKCE and the client's secret, and g
 import base64
 import contextlib
 import json
+import ssl
 import threading
 from collections.abc import Callable
 from hashlib import sha256
@@ -24,6 +25,8 @@ ANN: Final = {"sub": "u-ann", "email": "ann@bank.example", "email_verified": Tru
 RSA_KEY: Final = rsa.generate_private_key(public_exponent=65_537, key_size=2_048)
 EC_KEY: Final = ec.generate_private_key(ec.SECP256R1())
 Answer = tuple[int, bytes]
+_LEADS_ON: Final = {"/sent": "to", "/logout": "post_logout_redirect_uri"}
+"""The paths that send the browser back, each with the parameter that says to which address."""
 
 
 class FakeOpenIdProvider:
@@ -31,7 +34,7 @@ class FakeOpenIdProvider:
     its ID tokens (None removes one); ``faults`` replace the answer of a path; ``now_s`` is its clock.
     """
 
-    def __init__(self, now_s: Callable[[], int]) -> None:
+    def __init__(self, now_s: Callable[[], int], tls: ssl.SSLContext | None = None) -> None:
         self.now_s = now_s
         self.user: dict[str, Any] | None = dict(ANN)
         self.claims: dict[str, Any] = {}
@@ -47,7 +50,9 @@ class FakeOpenIdProvider:
         self._count = 0
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), _handler_of(self))
         self._server.daemon_threads = True
-        self.issuer = f"http://127.0.0.1:{self._server.server_address[1]}"
+        self.issuer = f"http{'s' if tls else ''}://127.0.0.1:{self._server.server_address[1]}"
+        if tls is not None:
+            self._server.socket = tls.wrap_socket(self._server.socket, server_side=True)
 
     def __enter__(self) -> Self:
         threading.Thread(target=self._server.serve_forever, args=(0.02,), daemon=True).start()
@@ -173,16 +178,15 @@ def _handler_of(provider: FakeOpenIdProvider) -> type[BaseHTTPRequestHandler]:
 
         def _page(self, back: str) -> None:
             """The page at which the person signs in by one click."""
-            content = (
-                f'<!doctype html><title>Bank</title><a id="go" href="/sent?{urlencode({"to": back})}">In</a>'.encode()
-            )
-            self._write(200, content, {"Content-Type": "text/html"})
+            head = '<!doctype html><title>Bank</title><link rel="icon" href="data:,">'
+            content = f'{head}<a id="go" href="/sent?{urlencode({"to": back})}">In</a>'
+            self._write(200, content.encode(), {"Content-Type": "text/html"})
 
         def _send(self) -> None:
             body = self.rfile.read(int(self.headers.get("Content-Length", "0"))).decode()
             url = urlsplit(self.path)
-            if url.path == "/sent":
-                self._write(303, b"", {"Location": parse_qs(url.query)["to"][0]})
+            if url.path in _LEADS_ON:
+                self._write(303, b"", {"Location": parse_qs(url.query)[_LEADS_ON[url.path]][0]})
                 return
             status, content = provider.answer(self.command, url.path, body, self.headers.get("Authorization", ""))
             self._write(status, content, {"Content-Type": "application/json"})

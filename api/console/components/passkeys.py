@@ -61,7 +61,7 @@ def invitation_form(visit: Visit, action: str, refusal: str | None, link: tuple[
 
 
 def invitation_table(visit: Visit, invitations: Sequence[Invitation], action: str) -> h.Node:
-    """Those that wait for their persons; each has a button that ends it."""
+    """Invitations that wait for their persons; each has a button that ends it."""
     if not invitations:
         return None
     return h.section("#invitations.person")[

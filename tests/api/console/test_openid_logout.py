@@ -155,7 +155,7 @@ def test_given_a_logout_token_that_the_provider_did_not_sign_then_it_ends_nothin
     claims, head = claims_of(provider, sub="u-ann"), {"kid": "rsa-1"}
     tokens = [
         jwt.encode(claims, FORGER, "RS256", headers=head),
-        jwt.encode(claims, None, "none", headers=head),
+        jwt.encode(claims, "", "none", headers=head),
         provider.signed(claims_of(provider, sub="u-ann", events=None, nonce="n")),
         "",
         "x.y.z",

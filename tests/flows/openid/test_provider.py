@@ -1,16 +1,21 @@
 """The OpenID provider over HTTP: its configuration, keys and tokens; and answers that are none."""
 
 import asyncio
+import ssl
 from collections.abc import Awaitable, Callable, Iterator
+from pathlib import Path
 from typing import Any, TypeVar
 
 import jwt
 import pytest
 
+from clearhold.api.http.openid import OpenIdConfig
 from clearhold.features.core.instants import SECOND_US
 from clearhold.features.openid.answers import OpenIdGrant, OpenIdRefusedError, OpenIdUnreachableError
 from clearhold.flows.openid.provider import OpenIdClient, OpenIdProvider
 from clearhold.flows.running.bank_http import http_client
+from clearhold.store.errors import StartupError
+from tests.support.authority import OwnAuthority
 from tests.support.clock import FrozenClock
 from tests.support.openid_provider import CLIENT_ID, CLIENT_SECRET, RSA_KEY, FakeOpenIdProvider, public_jwk
 
@@ -25,7 +30,7 @@ class Bench:
     def __init__(self, fake: FakeOpenIdProvider, clock: FrozenClock) -> None:
         self.fake, self.clock = fake, clock
 
-    def run(self, work: Work[T], **over: Any) -> T:
+    def run(self, work: Work[T], *, authorities: ssl.SSLContext | None = None, **over: Any) -> T:
         options: dict[str, Any] = {
             "issuer": self.fake.issuer,
             "client_secret": CLIENT_SECRET,
@@ -36,7 +41,7 @@ class Bench:
         )
 
         async def on_loop() -> T:
-            async with http_client(connections=4) as http:
+            async with http_client(connections=4, authorities=authorities) as http:
                 return await work(OpenIdProvider(client, http, self.clock))
 
         return asyncio.run(on_loop())
@@ -218,3 +223,28 @@ def test_given_a_provider_that_is_down_then_it_is_unreachable(bench: Bench) -> N
 
     with pytest.raises(OpenIdUnreachableError):
         bench.run(work)
+
+
+def test_given_a_provider_whose_certificate_the_banks_own_authority_signed_then_that_authority_alone_counts(
+    tmp_path: Path,
+) -> None:
+    bank, other = OwnAuthority(tmp_path), OwnAuthority(tmp_path, "Another Root")
+    clock = FrozenClock()
+    with FakeOpenIdProvider(lambda: clock.now() // SECOND_US, bank.server) as fake:
+        bench = Bench(fake, clock)
+
+        def by(ca_file: Path | None) -> Any:
+            config = OpenIdConfig(
+                issuer=fake.issuer, client_id=CLIENT_ID, secret_file=tmp_path, tenant="first-bank", ca_file=ca_file
+            )
+            return bench.run(lambda each: signed_in(each, fake), authorities=config.authorities(), allow_local=False)
+
+        assert by(bank.ca_file)[0].subject == "u-ann"
+        for ca_file in (other.ca_file, None):
+            with pytest.raises(OpenIdUnreachableError, match="ConnectError"):
+                by(ca_file)
+    with pytest.raises(StartupError, match="CLEARHOLD_CONSOLE_OIDC_CA_FILE has no readable certificate"):
+        by(tmp_path / "none.pem")
+    (tmp_path / "empty.pem").write_text("")
+    with pytest.raises(StartupError, match="has no readable certificate"):
+        by(tmp_path / "empty.pem")
