@@ -1,8 +1,9 @@
 """Every page in light and dark, on a desk, a small screen and a phone: accessible, without an error, and it fits.
 
-Each leaves a picture in ``build/console``, to be looked at.
+Each leaves a picture to be looked at, in the folder that ``CLEARHOLD_PICTURES`` names, else in ``build/console``.
 """
 
+import os
 from collections.abc import Iterator
 from itertools import product
 from pathlib import Path
@@ -15,7 +16,7 @@ from tests.support.console_demo import ConsoleDemo, Person
 from tests.support.npm_packages import npm_installed
 
 ROOT: Final = Path(__file__).parents[2]
-PICTURES: Final = ROOT / "build" / "console"
+PICTURES: Final = Path(os.environ.get("CLEARHOLD_PICTURES") or ROOT / "build" / "console")
 AXE: Final = "axe-core@4.14.1"
 RULES: Final = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]
 SCHEMES: Final = ("light", "dark")
@@ -51,6 +52,11 @@ def paths(reader: Person) -> dict[str, str]:
         "approvals": "/console/approvals",
         "workspace": stack,
         "thing": f"/console/things/account/{account}",
+        "search": "/console/search?q=bacc",
+        "search-empty": "/console/search?q=nothing-has-this",
+        "people": "/console/people",
+        "keys": "/console/keys",
+        "commands": "/console/commands",
         "missing": "/console/stacks/00000000-0000-0000-0000-000000000000",
     }
 

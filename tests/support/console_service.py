@@ -4,7 +4,7 @@ import hashlib
 import hmac
 import os
 import signal
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final, Self
@@ -65,9 +65,13 @@ class ConsoleService:
         return [self._stack_of(each) for each in accounts]
 
     def _stack_of(self, account: str) -> dict[str, Any]:
+        return self.stack_where(lambda each: each["kind"] == "account" and each["who"]["id"] == account)
+
+    def stack_where(self, is_wanted: Callable[[dict[str, Any]], bool]) -> dict[str, Any]:
+        """The first stack of which this holds, once there is one."""
+
         def read() -> list[dict[str, Any]]:
-            listed: list[dict[str, Any]] = self.read("/api/stacks", kind="account", limit="100")["data"]
-            return [each for each in listed if each["who"]["id"] == account]
+            return [each for each in self.read("/api/stacks", limit="100")["data"] if is_wanted(each)]
 
         eventually(read, within_s=ANSWERS_WITHIN_S)
         return read()[0]
