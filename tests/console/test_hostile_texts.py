@@ -1,4 +1,4 @@
-"""Texts of outsiders that attack the page, in each field of the bank's events and of people: inert wherever they stand."""
+"""Texts of outsiders that attack the page, in each field of the bank's events and of people: inert on every page."""
 
 from collections.abc import Iterator
 from typing import Any, Final
@@ -150,6 +150,11 @@ def test_given_hostile_texts_in_each_field_then_they_are_inert_and_every_page_fi
 
 def test_given_hostile_texts_then_a_person_reads_them_as_they_were_sent(attacked: Attacked, chromium: Browser) -> None:
     with attacked.bank.person(chromium) as ann:
+        ann.page.goto(attacked.paths("long")[0])
+        whole = ann.page.locator("#notes details.whole")
+        assert len(ann.page.locator("#notes li > bdi").first.text_content() or "") < 1_000
+        whole.locator("summary").click()
+        assert whole.locator(".prose").inner_text().strip() == TEXTS["long"][:2_000].strip()
         for name in ("script", "handler", "markup", "formula", "address"):
             ann.page.goto(attacked.paths(name)[0])
             notes = ann.page.locator("#notes bdi").all_text_contents()

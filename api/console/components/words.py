@@ -63,7 +63,7 @@ def moment(at: str | None) -> h.Node:
 
 
 def cut(text: str, most: int) -> str:
-    """The text with at most so many letters; the last is an ellipsis where some are missing."""
+    """The text with at most ``most`` letters; the last is an ellipsis where some are missing."""
     return text if len(text) <= most else f"{text[: most - 1]}…"
 
 
