@@ -60,6 +60,7 @@ from clearhold.flows.running.supervision import Supervision
 from clearhold.flows.scorer.scorers import ScorerCollector
 from clearhold.store.data_dir import DataDir
 from clearhold.store.duck.inputs import idempotent_ids
+from clearhold.store.duck.no_pandas import spare_search_for_pandas
 from clearhold.store.duck.reports.scores import NewestSnapshots
 from clearhold.store.errors import StartupError
 from clearhold.store.ids import new_token
@@ -119,6 +120,7 @@ def serve(settings: Settings, *, on_ready: Callable[[str], None]) -> None:
                     on_stop=(backfills.cancel, bank_work.executor.leave, importer.cancel, feed.stop),
                 )
 
+        spare_search_for_pandas()
         uvloop.run(main())
         request_log.flush()
         log.info("stopping")
