@@ -22,6 +22,7 @@ from clearhold.api.area import Area, Provider, Resources, Stores
 from clearhold.api.assignments.routes import AREA as ASSIGNMENTS
 from clearhold.api.autonomy.routes import AREA as AUTONOMY
 from clearhold.api.clocks.routes import AREA as CLOCKS
+from clearhold.api.config.routes import AREA as CONFIG
 from clearhold.api.connector.routes import AREA as CONNECTOR
 from clearhold.api.counts.routes import AREA as COUNTS
 from clearhold.api.dispositions.routes import AREA as DISPOSITIONS
@@ -79,6 +80,7 @@ AREAS: Final[tuple[Area, ...]] = (
     ASSIGNMENTS,
     AUTONOMY,
     CLOCKS,
+    CONFIG,
     CONNECTOR,
     COUNTS,
     DISPOSITIONS,

@@ -256,6 +256,14 @@ class ClearholdClient:
         body = {"days": days, "full": full}
         return self._decoded(self._call("POST", f"{_rule_path(rule_id)}/backtest", body=body, safe=False), Backtest)
 
+    def config(self) -> dict[str, Any]:
+        """The configuration in force: ``schema``, ``tenant``, ``sha256`` and ``files``."""
+        return self._object("GET", "/api/config")
+
+    def send_config(self, step: str, config: Mapping[str, Any], *, key: str | None = None) -> dict[str, Any]:
+        """``plan`` or ``apply`` a configuration; a repeat under its ``key`` requests nothing more."""
+        return self._object("POST", f"/api/config/{step}", body=config, key=key)
+
     def ready(self) -> bool:
         """Whether the service takes work now; False also without an answer. Never retried."""
         try:

@@ -20,6 +20,7 @@ from clearhold.store.control.registry import Registry
 from clearhold.store.control.tenancy import Tenancy
 from clearhold.store.control.webhook_registry import WebhookRegistry
 from clearhold.store.duck.alerts import ActionTable
+from clearhold.store.duck.inputs import CommittedLimits
 from clearhold.store.duck.parties import DirectoryTable
 from clearhold.store.duck.webhooks import WebhookDeliveries
 from clearhold.store.ids import IdFactory
@@ -61,6 +62,7 @@ class BankWork:
         self.executor = ActionExecutor(
             None if root is None else BankActions(root, self._http, clock),
             table=ActionTable(database),
+            limits=CommittedLimits(database),
             registry=registry,
             appender=appender,
             progress=progress,

@@ -73,8 +73,8 @@ class Action(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     type: Annotated[
         ActionType,
         about(
-            "The action; set_limit, activate_policy, set_autonomy, activate_rule, pause_rule, activate_scorecard and "
-            "decide_alert change what this platform does."
+            "The action; set_limit, activate_policy, set_autonomy, activate_rule, pause_rule, activate_scorecard, "
+            "decide_alert and apply_config change what this platform does."
         ),
     ]
     target_type: Annotated[str, about("What the action is about.")]

@@ -22,6 +22,7 @@ _COMMANDS: Final = """
 aside      api.cli.lake       Run a program at low priority beside the service; returns its exit code.
 backup     api.cli.directory  Back up a data directory, even while the service runs: the whole log, and the record.
 restore    api.cli.directory  Create a data directory from a backup: check it, and rebuild the database from the log.
+config     api.cli.config     The bank's settings as files in its own git: export, check, plan and apply them.
 calibrate  calibrate.command  Fit a scorecard to matured labels, and write it with a report for model-risk review.
 check      api.cli.directory  Print the contents of a data directory, and whether log, lake, database and record agree.
 demo       demo.command       Start the service on a fresh data directory and move simulated money through it.

@@ -57,7 +57,7 @@ def read_rules(file: Path) -> tuple[Rule, ...]:
     rules, path = _rules_in(value)
     faults = list(_faults(rules, path))
     if faults:
-        raise RuleFileError(*(fault._replace(line=_line_of(fault.path, lines)) for fault in faults))
+        raise RuleFileError(*(fault._replace(line=line_of(fault.path, lines)) for fault in faults))
     drafts = ({**rule, "status": RuleStatus.DRAFT} for rule in rules)
     return tuple(msgspec.convert(msgspec.json.decode(msgspec.json.encode(rule)), Rule) for rule in drafts)
 
@@ -69,7 +69,7 @@ def _read(file: Path) -> tuple[Any, Mapping[str, int]]:
         raise RuleFileError(FileFault("", f"The file is over {MOST_GIVEN_BYTES:,} bytes.")) from error
     except UnicodeDecodeError as error:
         raise RuleFileError(FileFault("", "The file is not UTF-8 text.")) from error
-    return (_json(text), {}) if file.suffix.lower() == ".json" else _yaml(text)
+    return (_json(text), {}) if file.suffix.lower() == ".json" else read_yaml(text)
 
 
 def _rules_in(value: Any) -> tuple[list[Any], str]:
@@ -103,7 +103,7 @@ def _faults(rules: list[Any], path: str) -> Iterator[FileFault]:
             yield FileFault(f"{place}.id", f"is the id of {of_id[rule_id]} too")
 
 
-def _line_of(path: str, lines: Mapping[str, int]) -> int | None:
+def line_of(path: str, lines: Mapping[str, int]) -> int | None:
     """The line of a path, or of the nearest enclosing value in the file."""
     while path and path not in lines:
         path = path[: max(path.rfind("."), path.rfind("["), 0)]
@@ -140,7 +140,8 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return dict(pairs)
 
 
-def _yaml(text: str) -> tuple[Any, Mapping[str, int]]:
+def read_yaml(text: str) -> tuple[Any, Mapping[str, int]]:
+    """The value of a YAML document, and the line of each part of it by path."""
     document = _Document()
     try:
         for event in yaml.parse(text, Loader=_LOADER):
@@ -190,7 +191,7 @@ class _Document:
                 raise RuleFileError(FileFault("", "A key is longer than any of a rule.", line))
             self._key[-1] = event.value
         else:
-            self._add(_plain(event.value) if event.implicit[0] else event.value, line)
+            self._add(plain_scalar(event.value) if event.implicit[0] else event.value, line)
 
     def _begin(self, container: Any, line: int) -> None:
         if len(self._open) >= MAX_DEPTH:
@@ -219,7 +220,7 @@ class _Document:
         return path
 
 
-def _plain(text: str) -> Any:
+def plain_scalar(text: str) -> Any:
     """A scalar without quotes, by the core schema of YAML 1.2."""
     if text in _WORDS:
         return _WORDS[text]

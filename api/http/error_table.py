@@ -262,6 +262,7 @@ ERRORS: Final[Mapping[ErrorCode, ErrorEntry]] = {
         "The requested cap is in force, or its removal was requested where no cap is set.",
         "Nothing is left to do; `GET /api/limits/program/{programId}` shows the caps.",
     ),
+    ErrorCode.CONFIG_CHANGED: _conflict("The plan was made against another configuration.", "Plan again."),
     ErrorCode.AUTONOMY_NOT_ELIGIBLE: _conflict(
         "The tier would add no detector, because none of them is eligible.",
         "Label and review more alerts; `GET /api/autonomy/{programId}` names the reasons in `objections`.",

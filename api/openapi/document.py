@@ -54,6 +54,7 @@ from clearhold.features.core.errors import ErrorCode
 TAGS: Final[Mapping[str, str]] = {
     "ingest": "The bank's events, signed by the bank.",
     "preflight": "A score before the money moves.",
+    "config": "Rules, policies, cards, limits and endpoints as a whole.",
     "programs": "The businesses that bank on the tenant.",
     "transfers": "Transfers with their scores and reasons.",
     "events": "Each event of the bank, with its result.",

@@ -9,7 +9,7 @@ An executed ``clear_hold`` releases the held alerts on its transfer. A held aler
 a different one of them is in the hold band and was not cleared, unless the action names the alert.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 import msgspec
@@ -18,12 +18,14 @@ from clearhold.features.actions import autonomy
 from clearhold.features.alerts.decisions import CLOSING, result_of, sign
 from clearhold.features.core.canonical import derived_id
 from clearhold.features.core.entries.actions import (
+    COUNTED_KINDS,
     ActionEntry,
     ActionType,
     CapKind,
     CapVersion,
     DecisionChange,
     LimitChange,
+    PolicyEntry,
     cap_of,
     digits_of,
 )
@@ -220,16 +222,57 @@ def apply_limit(program: ProgramState, action: ActionState, position: EntryPosit
         note=change.note,
         action_id=action.id,
     )
-    program.caps.put(version)
+    _put_caps(program, [version], position, emit)
+    return None
+
+
+def apply_limits(program: ProgramState, entry: PolicyEntry, position: EntryPosition, emit: Emit) -> None:
+    """All caps of a program, as an applied configuration has them: one version for all that change."""
+    body, signers = msgspec.convert(entry.body, LimitsBody), entry.signers
+    assert signers is not None, "limits come with their signers"
+    if program.policies.knows(entry.action_id):
+        return
+    caps = {kind: cap_of(_cap_in(body, kind)) for kind in CapKind}
+    changed = [kind for kind in CapKind if caps[kind] != program.caps.cap(kind)]
+    if not changed:
+        return
+    version = program.caps.version_after(len(changed))
+    versions = [
+        CapVersion(
+            kind=kind,
+            cap=caps[kind],
+            before=program.caps.cap(kind),
+            version=version,
+            requested_by=signers.requested_by,
+            approved_by=signers.approved_by,
+            since=position.appended_at,
+            note=signers.note,
+            action_id=entry.action_id,
+        )
+        for kind in changed
+    ]
+    _put_caps(program, versions, position, emit)
+
+
+def only_narrows(action: ActionState) -> bool:
+    """Whether an application of a configuration has no change that needs a second person, as its request states."""
+    return (action.change or {}).get("needsSecondPerson") is False
+
+
+def _put_caps(program: ProgramState, versions: Sequence[CapVersion], position: EntryPosition, emit: Emit) -> None:
+    """Caps that come into force together, under the version of the last of them."""
+    for version in versions:
+        program.caps.put(version)
+    last = versions[-1]
     active = ActiveVersion(
-        version=version.version,
-        body=_limits_of(program),
-        since=version.since,
-        action_id=action.id,
-        of_program=True,
+        version=last.version, body=_limits_of(program), since=last.since, action_id=last.action_id, of_program=True
     )
     bring_into_force(program, active, position, emit)
-    return None
+
+
+def _cap_in(body: LimitsBody, kind: CapKind) -> str | None:
+    cap: str | None = getattr(body, f"{kind}_{'count' if kind in COUNTED_KINDS else 'cents'}")
+    return cap
 
 
 def _limits_of(program: ProgramState) -> LimitsBody:
@@ -283,6 +326,7 @@ OBJECTIONS: Final[Mapping[ActionType, Callable[[ProgramState, ActionEntry, Entry
     ActionType.ACTIVATE_RULE: objection_to_rule_change,
     ActionType.PAUSE_RULE: objection_to_rule_change,
     ActionType.ACTIVATE_SCORECARD: objection_if_waiting,
+    ActionType.APPLY_CONFIG: objection_if_waiting,
     ActionType.CLEAR_HOLD: objection_to_clearing,
 }
 """Objections to actions that are carried out outside of the program: by the executor, or at the bank."""

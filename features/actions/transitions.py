@@ -13,7 +13,14 @@ from typing import Any, Final
 
 import msgspec
 
-from clearhold.features.actions.changes import CHANGES, OBJECTIONS, clears_hard, needs_second_person, release_cleared
+from clearhold.features.actions.changes import (
+    CHANGES,
+    OBJECTIONS,
+    clears_hard,
+    needs_second_person,
+    only_narrows,
+    release_cleared,
+)
 from clearhold.features.actions.rows import Transition, action_row, link_of_transition
 from clearhold.features.alerts.decisions import decide, result_of
 from clearhold.features.alerts.rows import result_row
@@ -169,9 +176,9 @@ def _needs_second(program: ProgramState, action: ActionState, position: EntryPos
     change = CHANGES.get(action.type)
     if change is not None:
         return change.needs_second(program, action, position)
-    if action.type in ONE_IS_ENOUGH:
-        return False
     policy = policy_in_force(program, position.appended_at).policy
+    if action.type in ONE_IS_ENOUGH or (action.type is ActionType.APPLY_CONFIG and only_narrows(action)):
+        return False
     if action.type in ALWAYS_TWO_APPROVERS or action.type in policy.two_approver_actions:
         return True
     is_of_hard = action.type is ActionType.CLEAR_HOLD and policy.hard_needs_second_person is True

@@ -105,6 +105,7 @@ class ErrorCode(StrEnum):
     NOT_THE_REQUESTER = "not_the_requester"
     AUTONOMY_UNCHANGED = "autonomy_unchanged"
     LIMIT_UNCHANGED = "limit_unchanged"
+    CONFIG_CHANGED = "config_changed"
     AUTONOMY_NOT_ELIGIBLE = "autonomy_not_eligible"
     AUTONOMY_TOO_EARLY = "autonomy_too_early"
     TRANSFER_NOT_RETURNABLE = "transfer_not_returnable"

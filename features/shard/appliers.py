@@ -8,6 +8,7 @@ from typing import Any, Final, NamedTuple, TypeVar
 
 import msgspec
 
+from clearhold.features.actions.changes import apply_limits
 from clearhold.features.actions.transitions import approve, conclude, decide_each, decide_or_request, request
 from clearhold.features.agents.reading import read_agent, read_profile, read_settlement
 from clearhold.features.alerts.decisions import appeal
@@ -58,6 +59,7 @@ from clearhold.features.parties.party_rows import (
     apply_entity_event,
     apply_owner_entry,
 )
+from clearhold.features.policy.bodies import LIMITS, prefix_of
 from clearhold.features.shard.backfill import apply_step
 from clearhold.features.shard.pipeline import process_bank_event
 from clearhold.features.shard.settlements import apply_import, apply_settlement, apply_statement
@@ -198,6 +200,14 @@ def declare_program(program: ProgramState, declaration: Program, entry: LogEntry
     )
 
 
+def apply_version(program: ProgramState, entry: PolicyEntry, position: EntryPosition, emit: Emit) -> None:
+    """A policy that comes into force; limits are versions that the program's state numbers."""
+    if prefix_of(entry.version) == LIMITS:
+        apply_limits(program, entry, position, emit)
+    else:
+        apply_policy(program, entry, position, emit)
+
+
 def _at_position(
     apply: Callable[[ProgramState, Body, EntryPosition, Emit], None],
 ) -> Callable[[ProgramState, Body, LogEntry, Emit], None]:
@@ -230,7 +240,7 @@ APPLIERS: Final[dict[str, Applier]] = {
     EntryKind.ACTION.value: Applier(_decoder(ActionEntry), _at_position(request)),
     EntryKind.APPROVAL.value: Applier(_decoder(ApprovalEntry), _at_position(approve)),
     EntryKind.OUTCOME.value: Applier(_decoder(OutcomeEntry), _at_position(conclude)),
-    EntryKind.POLICY.value: Applier(_decoder(PolicyEntry), _at_position(apply_policy)),
+    EntryKind.POLICY.value: Applier(_decoder(PolicyEntry), _at_position(apply_version)),
     EntryKind.SNAPSHOT.value: Applier(_decoder(SnapshotEntry), _at_position(apply_snapshot)),
     EntryKind.LOSS.value: Applier(_decoder(LossEntry), record_loss),
     EntryKind.AGENT_IMPORT.value: Applier(_decoder(AgentImportEntry), apply_import),

@@ -119,7 +119,11 @@ class ProgramCaps:
 
     @property
     def next_version(self) -> str:
-        return f"{_PREFIX}{len(self.history) + 1}"
+        return self.version_after(1)
+
+    def version_after(self, changes: int) -> str:
+        """The version of the caps after this number of further changes."""
+        return f"{_PREFIX}{len(self.history) + changes}"
 
     def put(self, change: CapVersion) -> None:
         """Put a cap in force, or remove it where it is None."""

@@ -32,10 +32,13 @@ from clearhold.flows.actions.outcomes import BankActions, DryRun, ExecutionOutco
 from clearhold.flows.running.counts import counter, gauge, zeros
 from clearhold.flows.running.supervision import end
 from clearhold.store.clock import Clock
+from clearhold.store.control.config_effects import Approval
+from clearhold.store.control.config_registry import ConfigRegistry
 from clearhold.store.control.registry import Registry, Versions
 from clearhold.store.control.rule_registry import RuleRegistry
 from clearhold.store.control.scorecard_registry import ScorecardRegistry
 from clearhold.store.duck.alerts import ActionTable
+from clearhold.store.duck.inputs import CommittedLimits
 from clearhold.store.ids import IdFactory, new_trace_id
 from clearhold.store.redis_log.appender import LogAppender
 from clearhold.store.redis_log.progress import LogProgress
@@ -85,6 +88,13 @@ class _RuleChange(msgspec.Struct, frozen=True, rename="camel"):
     note: str | None
 
 
+class _ConfigChange(msgspec.Struct, frozen=True, rename="camel"):
+    """The requested configuration that an application names."""
+
+    config_id: str
+    note: str | None
+
+
 class ActionExecutor:
     """Belongs to one event loop. Sends nothing before ``begin``: the log may hold an outcome that is not in a row yet.
 
@@ -101,6 +111,7 @@ class ActionExecutor:
         progress: LogProgress,
         clock: Clock,
         new_id: IdFactory,
+        limits: CommittedLimits,
     ) -> None:
         self._bank, self._table, self._tenancy = bank, table, registry.tenancy
         self._appender, self._progress = appender, progress
@@ -108,12 +119,15 @@ class ActionExecutor:
         self._versions = Versions(registry, clock=clock)
         self._rules = RuleRegistry(registry, clock=clock)
         self._scorecards = ScorecardRegistry(registry, clock=clock)
+        self._configs = ConfigRegistry(registry, clock=clock, new_id=new_id)
         self._changes: Mapping[str, Callable[[ActionRow], Awaitable[str]]] = {
             ActionType.ACTIVATE_POLICY: self._activate_policy,
             ActionType.ACTIVATE_RULE: self._activate_rule,
             ActionType.PAUSE_RULE: self._pause_rule,
             ActionType.ACTIVATE_SCORECARD: self._activate_scorecard,
+            ActionType.APPLY_CONFIG: self._apply_config,
         }
+        self._limits = limits
         self._started_at = clock.now()
         self._began, self._leaving = asyncio.Event(), asyncio.Event()
         self._tasks: dict[str, asyncio.Task[None]] = {}
@@ -225,6 +239,13 @@ class ActionExecutor:
         note = _rule_change(row).note
         return await self._rules.pause(row.tenant_id, row.target_id, action_id=row.id, by=row.requested_by, note=note)
 
+    async def _apply_config(self, row: ActionRow) -> str:
+        """Bring a configuration into force if the settings are the base of its plan."""
+        change = _config_change(row)
+        approval = Approval(row.id, row.requested_by, row.approved_by, row.updated_at, change.note)
+        caps = await asyncio.to_thread(self._limits.of_tenant, row.tenant_id)
+        return await self._configs.apply(row.tenant_id, change.config_id, approval, caps)
+
     def _may_be_sent(self, row: ActionRow) -> bool:
         """Whether the bank may have received it already: from this process or the previous one."""
         return row.id in self._sent or row.updated_at < self._started_at
@@ -305,3 +326,8 @@ def _version_in(row: ActionRow) -> str:
 def _rule_change(row: ActionRow) -> _RuleChange:
     assert row.change is not None, "a change of a rule says which one it is of"
     return msgspec.json.decode(row.change, type=_RuleChange)
+
+
+def _config_change(row: ActionRow) -> _ConfigChange:
+    assert row.change is not None, "an application says which configuration it is of"
+    return msgspec.json.decode(row.change, type=_ConfigChange)

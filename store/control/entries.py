@@ -5,9 +5,11 @@ from typing import Annotated, Any
 
 import msgspec
 
+from clearhold.features.configuration.files import ConfigFile
 from clearhold.features.core.principal import KeyMode, KeyScope, Program
 from clearhold.features.core.rules import Backtest, Rule
 from clearhold.features.core.vocabulary import minted
+from clearhold.features.policy.bodies import LimitsBody
 from clearhold.features.webhooks.payloads import EventType
 
 ControlEntry = tuple[str, int, str, int, bytes]
@@ -37,6 +39,8 @@ class ControlKind(StrEnum):
     WEBHOOK = "webhook"
     WEBHOOK_CHANGED = "webhook_changed"
     WEBHOOK_SECRET = "webhook_secret"  # noqa: S105 - as above
+    CONFIG = "config"
+    CONFIG_APPLIED = "config_applied"
 
 
 class Tenant(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
@@ -271,3 +275,42 @@ class WebhookSecretEntry(msgspec.Struct, frozen=True, kw_only=True, rename="came
     sealed_replaced: str
     others_until: int
     effect_id: str | None = None
+
+
+class ConfigEntry(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """A configuration as requested, in force nowhere yet, with the backtests of its rules.
+
+    ``base_sha256`` is the digest of the configuration that it was planned against.
+    """
+
+    id: str
+    sha256: str
+    base_sha256: str
+    files: tuple[ConfigFile, ...]
+    backtests: tuple[Backtest, ...]
+    at: int
+    by: str
+
+
+class AppliedLimits(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """The limits of one program, as a configuration sets them."""
+
+    program_id: str
+    body: LimitsBody
+
+
+class ConfigAppliedEntry(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """A configuration that came into force by an action, with all its effects in one entry: none can be missing.
+
+    ``version`` counts the applied configurations of a tenant. ``sha256`` is of the configuration then in force.
+    """
+
+    version: str
+    sha256: str
+    action_id: str
+    at: int
+    rules: tuple[RuleEntry, ...]
+    versions: tuple[VersionInForceEntry, ...]
+    webhooks: tuple[WebhookEntry, ...]
+    webhook_changes: tuple[WebhookChangedEntry, ...]
+    limits: tuple[AppliedLimits, ...]

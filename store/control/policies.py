@@ -147,6 +147,10 @@ class TenantPolicies:
             and (each.program_id is None or principal.reaches(each.program_id))
         )
 
+    def of_prefix(self, prefix: str) -> tuple[PolicyVersion, ...]:
+        """All versions of a prefix, whatever their programs."""
+        return tuple(each for each in self._versions.values() if prefix_of(each.version) == prefix)
+
     def find(self, version: str) -> PolicyVersion | None:
         return self._versions.get(version)
 

@@ -50,6 +50,9 @@ INGEST_SECRET_PREFIX: Final = "whsec_"  # noqa: S105 - as above
 _UNKNOWN_TENANT: Final = "Unknown tenant. GET /api/admin/tenants lists them."
 UNKNOWN_ANYWHERE: Final = "Unknown program: no tenant has one of this id."
 
+_WITH_OTHERS: Final = (ControlKind.CONFIG_APPLIED,)
+"""The kinds of entries that have effects of other kinds."""
+
 log = structlog.get_logger()
 
 
@@ -142,6 +145,10 @@ class Registry:
             in_force = (*policies.activated(None), *policies.activated(place))
             yield place, tuple(policy_entry(policy, entry.action_id) for policy, entry in in_force)
 
+    def sealed(self, secret: str) -> str:
+        """A secret in the form in which entries have it."""
+        return self._box.seal(secret)
+
     def _to_program(self, program_id: str, kind: EntryKind, body: msgspec.Struct) -> ToProgram:
         return ToProgram(shard_of(program_id, self._shards), kind, program_id, msgspec.json.encode(body))
 
@@ -183,10 +190,13 @@ class Registry:
     async def writing_settled(self, tenant_id: str, kind: ControlKind) -> AsyncIterator[None]:
         """The lock ``writing``, after loading every entry of a kind that the log has, confirmed to its writer or not.
 
+        Every entry with effects of several kinds is loaded too.
+
         UnavailableError while the log cannot be read.
         """
         async with self.writing:
-            await self._settle(tenant_id, kind)
+            for each in (kind, *_WITH_OTHERS):
+                await self._settle(tenant_id, each)
             yield
 
     async def _settle(self, tenant_id: str, kind: ControlKind) -> None:

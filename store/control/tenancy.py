@@ -1,5 +1,5 @@
 """The control streams in memory: tenants, programs, operator tokens, passkeys, ingest secrets, API keys, keys to
-the bank's API, policies, rules, scorecards and endpoints, a projection each.
+the bank's API, policies, rules, scorecards, endpoints and configurations, a projection each.
 
 Entries are applied in log order, new and replayed ones alike. A further kind of entry is a row in the table of
 ``Tenancy``. Reads are dictionary look-ups on the API's event loop.
@@ -17,6 +17,7 @@ from clearhold.features.core.entries.actions import person_key
 from clearhold.features.core.instants import written_instant
 from clearhold.features.core.principal import Principal, Program
 from clearhold.features.core.vocabulary import ProgramSource
+from clearhold.store.control.configs import TenantConfigs
 from clearhold.store.control.credentials import ApiKeys, BankKeys, IngestTargets, OperatorTokens, PersonTokens
 from clearhold.store.control.entries import (
     ApiKeyEntry,
@@ -24,6 +25,8 @@ from clearhold.store.control.entries import (
     BankKeyEntry,
     BankKeyRemovedEntry,
     ChallengerEntry,
+    ConfigAppliedEntry,
+    ConfigEntry,
     ControlEntry,
     ControlKind,
     Effect,
@@ -213,6 +216,7 @@ class Tenancy:
         self.rules = Rules()
         self.scorecards: dict[str, TenantScorecards] = defaultdict(TenantScorecards)
         self.webhooks = WebhookEndpoints(box=box)
+        self.configs: dict[str, TenantConfigs] = defaultdict(TenantConfigs)
         self._effects: set[str] = set()
         self._ends: dict[str, int] = {}
         self._projected: Mapping[str, Callable[[str, bytes], None]] = {
@@ -238,6 +242,8 @@ class Tenancy:
             ControlKind.WEBHOOK: _Projected(WebhookEntry, self.webhooks.add),
             ControlKind.WEBHOOK_CHANGED: _Projected(WebhookChangedEntry, self.webhooks.change),
             ControlKind.WEBHOOK_SECRET: _Projected(WebhookSecretEntry, self.webhooks.rotate),
+            ControlKind.CONFIG: _Projected(ConfigEntry, self._add_config),
+            ControlKind.CONFIG_APPLIED: _Projected(ConfigAppliedEntry, self._apply_config),
         }
 
     def load(self, entries: Iterable[ControlEntry]) -> None:
@@ -311,3 +317,20 @@ class Tenancy:
         for version in entry.versions:
             self.policies[tenant_id].add(version.created)
             self.policies[tenant_id].activate(version.activated)
+
+    def _add_config(self, tenant_id: str, entry: ConfigEntry) -> None:
+        self.configs[tenant_id].add(entry)
+
+    def _apply_config(self, tenant_id: str, entry: ConfigAppliedEntry) -> None:
+        """All effects of a configuration; one that an unconfirmed write repeats counts once."""
+        if not self.configs[tenant_id].put_applied(entry):
+            return
+        for rule in entry.rules:
+            self._put_rule(tenant_id, rule)
+        for version in entry.versions:
+            self._add_policy(tenant_id, version.created)
+            self._activate_policy(tenant_id, version.activated)
+        for endpoint in entry.webhooks:
+            self.webhooks.add(tenant_id, endpoint)
+        for change in entry.webhook_changes:
+            self.webhooks.change(tenant_id, change)

@@ -18,6 +18,7 @@ from clearhold.features.core.log_entry import EventSubjectType
 from clearhold.features.core.principal import Principal
 from clearhold.features.core.rows.events import EventRow
 from clearhold.features.core.vocabulary import AlertStatus
+from clearhold.features.policy.bodies import LIMITS, LimitsBody
 from clearhold.store.duck.committed_rows import CommittedRows, RowFilter, programs_sql, reached
 from clearhold.store.duck.database import LABEL_ORDER
 from clearhold.store.tables import TEXTS, Predicate, listed, row_builder, select_list
@@ -288,3 +289,15 @@ class PolicyTable(CommittedRows):
         """The versions of these prefixes that came into force in single programs."""
         rows = self._read(_OF_PROGRAMS, [tenant_id, list(prefixes)])
         return [ProgramVersion(*row) for row in rows]
+
+
+class CommittedLimits:
+    """The limits of a tenant's programs, as committed."""
+
+    def __init__(self, database: duckdb.DuckDBPyConnection) -> None:
+        self._table = PolicyTable(database)
+
+    def of_tenant(self, tenant_id: str) -> dict[str, tuple[LimitsBody, int]]:
+        """By program, with the instant of their last change; programs that never had a limit are left out."""
+        versions = [each for each in self._table.of_programs(tenant_id, (LIMITS,)) if each.active]
+        return {each.program_id: (msgspec.json.decode(each.body, type=LimitsBody), each.since) for each in versions}

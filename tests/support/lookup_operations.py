@@ -1,9 +1,10 @@
-"""The operations that look one thing up, for ``tests/support/operations.py``."""
+"""The operations that look one thing up, and those on a configuration, for ``tests/support/operations.py``."""
 
 from typing import Final
 
 import msgspec
 
+from tests.support.config_operations import CONFIG_OPERATIONS
 from tests.support.operation import Access, Operation
 
 
@@ -23,6 +24,7 @@ def _timeline(kind: str, name: str) -> tuple[Operation, Operation]:
 _SEARCH: Final = Operation(method="GET", path="/api/search", access=Access.BEARER, scope="alerts:read", asks="q=acht")
 
 LOOKUP_OPERATIONS: Final = (
+    *CONFIG_OPERATIONS,
     _SEARCH,
     msgspec.structs.replace(_SEARCH, query=(("programId", "program"),), names="a program"),
     *_timeline("transfer", "transfer"),

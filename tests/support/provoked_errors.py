@@ -24,7 +24,7 @@ from clearhold.store.control import credential_registry, rule_registry, webhook_
 from clearhold.store.idempotency import IdempotencyClaims, InFlight
 from clearhold.store.record.checkpoints import INCONSISTENT, InconsistentChainError, RecordCheckpoints
 from clearhold.store.redis_log import appender
-from tests.support import person_tokens, rule_operations, scorecard_operations, stack_operations
+from tests.support import config_operations, person_tokens, rule_operations, scorecard_operations, stack_operations
 from tests.support.callers import TRANSFER, UNKNOWN_ID, UNSENT, WEBHOOK_URL, Headers, World
 from tests.support.raw_http import RawClient, served
 from tests.support.running_app import SHARDS
@@ -370,6 +370,7 @@ CASES: Final[dict[ErrorCode, Provoke]] = {
     ErrorCode.LIMIT_UNCHANGED: sent(
         "POST", "/api/limits/program/{program}", json={"kind": "entity_daily", "capCents": None}
     ),
+    ErrorCode.CONFIG_CHANGED: lambda world, _: of(config_operations.on_another_base(world)),
     ErrorCode.AUTONOMY_UNCHANGED: sent("POST", "/api/autonomy/{program}", json={"tier": "standard", "note": "As is."}),
     ErrorCode.AUTONOMY_NOT_ELIGIBLE: sent("POST", "/api/autonomy/{program}", json={"tier": "trusted", "note": "More."}),
     ErrorCode.AUTONOMY_TOO_EARLY: widened_again,

@@ -39,6 +39,7 @@ _WORDS: Final[Mapping[ActionType, str]] = {
     ActionType.PAUSE_RULE: "Pause a rule",
     ActionType.ACTIVATE_SCORECARD: "Put a scorecard in force",
     ActionType.DECIDE_ALERT: "Decide a hard alert",
+    ActionType.APPLY_CONFIG: "Apply a configuration",
 }
 _CENTS: Final = "Cents"
 

@@ -21,7 +21,7 @@ from clearhold.features.core.vocabulary import AlertDecision, about
 
 
 class ActionType(StrEnum):
-    """The kind of action. The last seven change what this platform does, and have their own routes."""
+    """The kind of action. The last eight change what this platform does, and have their own routes."""
 
     CLEAR_HOLD = "clear_hold"
     CANCEL_TRANSFER = "cancel_transfer"
@@ -37,6 +37,7 @@ class ActionType(StrEnum):
     PAUSE_RULE = "pause_rule"
     ACTIVATE_SCORECARD = "activate_scorecard"
     DECIDE_ALERT = "decide_alert"
+    APPLY_CONFIG = "apply_config"
 
 
 class ActionStatus(StrEnum):
@@ -58,6 +59,7 @@ CHANGES_OF_OURS: Final = frozenset(
         ActionType.SET_AUTONOMY,
         ActionType.ACTIVATE_RULE,
         ActionType.ACTIVATE_SCORECARD,
+        ActionType.APPLY_CONFIG,
     }
 )
 ONE_IS_ENOUGH: Final = frozenset({ActionType.PAUSE_RULE})
@@ -274,10 +276,19 @@ def autonomy_version(number: int) -> str:
     return f"autonomy-v{number}"
 
 
+class Signers(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """The two persons behind a change of limits that a configuration makes, and the requester's note."""
+
+    requested_by: str
+    approved_by: str
+    note: str | None
+
+
 class PolicyEntry(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """A version brought into force by an approved action; the same ``action_id`` applied again changes nothing.
 
-    ``from_start`` is for the policies that a new program begins with, which count for all its history.
+    ``from_start`` is for the policies that a new program begins with, which count for all its history. Only limits have
+    ``signers``; the program's state numbers their versions.
     """
 
     tenant_id: str
@@ -286,3 +297,4 @@ class PolicyEntry(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     action_id: str
     of_program: bool  # activated for the program alone, not for the whole tenant
     from_start: bool = False
+    signers: Signers | None = None

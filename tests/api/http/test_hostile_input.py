@@ -22,6 +22,8 @@ LIMITS: Final = {
     "/api/ingest/bank/{}": 1_024 * KIB,
     BATCH: 4_096 * KIB,
     CHECK: 64 * KIB,
+    "/api/config/plan": 512 * KIB,
+    "/api/config/apply": 512 * KIB,
 }
 USUAL_LIMIT: Final = 256 * KIB
 JSON: Final = "application/json"

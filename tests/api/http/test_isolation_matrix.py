@@ -10,6 +10,7 @@ from litestar.routes import HTTPRoute
 from clearhold.api.docs_page.routes import REDOC_PATH
 from clearhold.api.policies.routes import NEW_POLICY
 from tests.support.callers import UNKNOWN_ID, World, running_world
+from tests.support.config_operations import as_planned, in_force
 from tests.support.operations import OPERATIONS, Access, Operation, Place, call, ids_for
 from tests.support.rule_operations import RULES_THAT_ARE_NEEDED, their_rule
 from tests.support.running_app import assert_refused, assert_stamped
@@ -122,7 +123,13 @@ def names_a_program(operation: Operation) -> bool:
 
 
 def theirs_to_write(world: World, operation: Operation, caller: str) -> dict[str, Any]:
-    """Another tenant counts the versions of its own policies."""
+    """Another tenant counts the versions of its own policies, and its configuration names it."""
+    if caller in FOREIGN and operation.path.startswith("/api/config/"):
+        return {
+            "json": as_planned(world, {}, world.other)
+            if operation.path.endswith("/apply")
+            else in_force(world, {}, world.other)
+        }
     if caller not in FOREIGN or operation.route != ("POST", "/api/policies") or operation.ids:
         return {}
     return {"json": NEW_POLICY | {"version": world.next_clock(world.other)}}
