@@ -111,7 +111,7 @@ def plain_page(nonce: str, title: str, content: h.Node, *, top: h.Node = None, e
     )
     body = (
         h.a(".skip", href="#main")["Skip to the content"],
-        top,
+        top if top is not None else h.header(".gate")["Clearhold"],
         h.main("#main", tabindex="-1")[content],
         h.div("#status.hidden", role="status", aria_live="polite"),
         h.div("#sending.sending", role="status"),

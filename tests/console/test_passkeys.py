@@ -75,6 +75,22 @@ def test_given_an_invitation_then_its_person_registers_a_passkey_signs_in_with_i
         assert not ann.faults + carol.faults
 
 
+def test_given_another_invitation_in_the_same_tab_then_the_page_names_its_person_and_one_that_is_none_has_no_button(
+    service: RunningService, bank: dict[str, Any], chromium: Browser
+) -> None:
+    with person_at(service, chromium, "127.0.0.1", ANN) as ann, person_at(service, chromium, "localhost", CAROL) as bob:
+        ann.sign_in(bank["operatorToken"])
+        for name in ("erin@bank.example", "frank@bank.example"):
+            ann.page.goto("/console/people")
+            ann.page.get_by_label("Name for the record").fill(name)
+            ann.page.get_by_role("button", name="Make a link").click()
+            bob.page.goto(ann.page.get_by_label("The link for").input_value())
+            expect(bob.page.get_by_text(f"This link is for {name}.")).to_be_visible()
+        bob.page.goto("/console/invitation#none")
+        expect(bob.page.get_by_text("This invitation was used")).to_be_visible()
+        expect(bob.page.get_by_role("button", name="Create a passkey")).to_have_count(0)
+
+
 def test_given_the_address_of_the_machine_then_the_page_leads_to_the_name_that_passkeys_belong_to(
     service: RunningService, chromium: Browser
 ) -> None:

@@ -87,10 +87,10 @@ def _invitation_row(visit: Visit, invitation: Invitation, action: str) -> h.Elem
         h.button(type="submit", aria_label=f"End the invitation for {invitation.name}")["End"],
     )
     return h.tr[
-        h.td[outsider(invitation.name)],
-        h.td[moment(format_instant(invitation.expires_at - INVITATION_US))],
-        h.td[outsider(invitation.invited_by), None if invitation.by_person else " (typed)"],
-        h.td[moment(format_instant(invitation.expires_at))],
+        h.td(data_label="For")[outsider(invitation.name)],
+        h.td(data_label="Made")[moment(format_instant(invitation.expires_at - INVITATION_US))],
+        h.td(data_label="By")[outsider(invitation.invited_by), None if invitation.by_person else " (typed)"],
+        h.td(data_label="Until")[moment(format_instant(invitation.expires_at))],
         h.td[form],
     ]
 
@@ -123,10 +123,10 @@ def _row(visit: Visit, passkey: Passkey, action: str) -> h.Element:
         h.button(type="submit", aria_label=f"Revoke the passkey of {entry.name} from {entry.created_at}")["Revoke"],
     )
     return h.tr[
-        h.td[outsider(entry.name)],
-        h.td[moment(entry.created_at)],
-        h.td[outsider(entry.invited_by)],
-        h.td["in use" if is_valid else ["revoked ", moment(passkey.revoked_at)]],
+        h.td(data_label="Person")[outsider(entry.name)],
+        h.td(data_label="Registered")[moment(entry.created_at)],
+        h.td(data_label="Invited by")[outsider(entry.invited_by)],
+        h.td(data_label="State")["in use" if is_valid else ["revoked ", moment(passkey.revoked_at)]],
         h.td[form if is_valid and not visit.signed_in.is_read_only else None],
     ]
 

@@ -121,9 +121,9 @@ def _row(visit: Visit, session: Session, *, writes: bool) -> h.Element:
     )
     is_own = session.id == visit.signed_in.session.id
     return h.tr[
-        h.td[moment(format_instant(session.created_at))],
-        h.td[f"{span(max(0, visit.now - session.seen_at))} ago"],
-        h.td[CREDENTIALS[session.signed_in_by]],
-        h.td[h.code[session.address], " ", h.span(".mark")["this one"] if is_own else None],
+        h.td(data_label="Since")[moment(format_instant(session.created_at))],
+        h.td(data_label="Used")[f"{span(max(0, visit.now - session.seen_at))} ago"],
+        h.td(data_label="By")[CREDENTIALS[session.signed_in_by]],
+        h.td(data_label="From")[h.code[session.address], " ", h.span(".mark")["this one"] if is_own else None],
         h.td[form if writes else None],
     ]

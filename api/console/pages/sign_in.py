@@ -45,7 +45,7 @@ async def sign_in(visit: Visit) -> Answer:
     except RateLimitedError as error:
         return page(visit, wanted, str(error), status=TOO_MANY)
     except RiskError as error:
-        return page(visit, wanted, str(error), status=401)
+        return page(visit, wanted, str(error).replace("bearer token", "token"), status=401)
     return await enter(visit, start, wanted)
 
 

@@ -144,6 +144,8 @@ function sentenceOf(error) {
   return FAILED;
 }
 
+// Another invitation in the same tab changes only the fragment: the page would still name the former one's person.
+if (document.querySelector('form[data-passkey=create]')) addEventListener('hashchange', () => location.reload());
 for (const form of document.querySelectorAll('form[data-passkey]')) {
   if (form instanceof HTMLFormElement) new Ceremony(form).start();
 }
