@@ -42,7 +42,7 @@ from clearhold.store.redis_log.reader import LogReader, log_time_of
 from clearhold.store.scheduling import low_priority
 from clearhold.store.tables import RowTables
 
-STATE_VERSION: Final = 45
+STATE_VERSION: Final = 46
 SWITCH_INTERVAL_S: Final = 0.0002  # the longest that a request waits for another thread
 MAINTENANCE_FROM_S: Final = 60.0  # at the latest; a replay that takes longer must not fill Redis
 _MAINTENANCE_EVERY_S: Final = 5.0

@@ -23,6 +23,7 @@ from clearhold.api.notes.routes import NoteService
 from clearhold.api.overview.routes import OverviewService
 from clearhold.api.parties.routes import PartyService
 from clearhold.api.policies.service import PolicyService
+from clearhold.api.preflight.service import PreflightReads
 from clearhold.api.program_service import ProgramService
 from clearhold.api.record.service import RecordService
 from clearhold.api.search.routes import SearchService
@@ -56,6 +57,7 @@ class ConsoleServices(NamedTuple):
     overview: OverviewService
     parties: PartyService
     policies: PolicyService
+    preflight_reads: PreflightReads
     programs: ProgramService
     record: RecordService
     search: SearchService

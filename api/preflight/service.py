@@ -102,6 +102,11 @@ class PreflightReads:
         )
         return self._programs.marked(detail, detail.program_id)
 
+    async def of_transfer(self, principal: Principal, transfer_id: str, program_id: str) -> PreflightDetail | None:
+        """The pre-flight for which a transfer landed as proposed, if any."""
+        preflight_id = await to_thread.run_sync(self._preflights.id_for, principal, program_id, transfer_id)
+        return None if preflight_id is None else await self.read(principal, preflight_id)
+
     async def statistics(self, principal: Principal, query: PreflightStatsQuery) -> PreflightStats:
         """Over (now - days, now], by the time of the request; matches and labels of any time count.
 

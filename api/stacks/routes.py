@@ -88,6 +88,11 @@ class StackService:
         wanted = msgspec.structs.replace(wanted, now=self._clock.now())
         return await to_thread.run_sync(self._stacks.totals_of, principal, wanted, due_before)
 
+    async def held_cents(self, principal: Principal) -> int:
+        """US cents that are held now, of the same programs as the numbers of ``GET /api/counts``."""
+        programs = {program.id for program in self._programs.counted(principal, None)}
+        return await to_thread.run_sync(self._stacks.held_cents, principal, programs)
+
     async def read(self, principal: Principal, stack_id: str) -> StackDetail:
         figures = await self._figures(principal, stack_id)
 

@@ -86,7 +86,7 @@ def action_row(program: ProgramState, action: ActionState, position: EntryPositi
         released_alert_ids=canonical(released).decode() if released else None,
         ended_by=step.actor if is_ended else None,
         ended_identity=step.identity if is_ended else None,
-        note=step.note,
+        note=step.note or action.approval_note,
     )
 
 

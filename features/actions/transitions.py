@@ -63,6 +63,7 @@ def request(program: ProgramState, entry: ActionEntry, position: EntryPosition, 
             requested_identity=entry.identity,
             approved_by=None,
             approved_identity=None,
+            approval_note=None,
             status=ActionStatus.REQUESTED,
             change=entry.change if change is None else change.recorded(program, entry, position),
             created_at=at,
@@ -104,6 +105,7 @@ def approve(program: ProgramState, entry: ApprovalEntry, position: EntryPosition
     action.status = ActionStatus.REFUSED if is_own else ActionStatus.APPROVED
     action.approved_by = None if is_own else entry.approver
     action.approved_identity = None if is_own else entry.identity
+    action.approval_note = None if is_own else entry.note
     step = Transition(
         status=action.status,
         actor=entry.approver,

@@ -18,7 +18,7 @@ _PREFIX: Final = "limits-v"
 
 
 class ActionState(msgspec.Struct, kw_only=True):
-    """The present state of an action."""
+    """The present state of an action. ``approval_note`` stays on its row until it is final."""
 
     id: str
     alert_id: str | None = None
@@ -33,6 +33,7 @@ class ActionState(msgspec.Struct, kw_only=True):
     created_at: int
     requested_identity: OperatorIdentity | None = None
     approved_identity: OperatorIdentity | None = None
+    approval_note: str | None = None
 
 
 class ActionBook:

@@ -56,6 +56,16 @@ class HeldMoney(CommittedRows):
             cents = [(stack_id, sums[stack_id][1]) for stack_id, _ in stacks]
         return {stack_id: each for stack_id, each in cents if each is not None}
 
+    def total(self, principal: Principal, alerts: Members) -> int:
+        """The cents of held alerts together, each transfer once."""
+        transfers = _held_transfers(principal.tenant_id, alerts)
+        with self._lock:
+            self._catch_up()
+            missing = transfers - self._amounts.keys()
+            if missing:
+                self._take(-1, self._read_upto, missing)
+            return sum(self._amounts[each][1] or 0 for each in transfers)
+
     def _sum(self, tenant_id: str, sums: dict[str, _Sum], stacks: Sequence[tuple[str, Members]]) -> None:
         """Have the sums of these stacks; all others stay in memory, or none does."""
         transfers = {stack_id: _held_transfers(tenant_id, alerts) for stack_id, alerts in stacks}

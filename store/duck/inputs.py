@@ -146,6 +146,9 @@ class Events(CommittedRows):
 _FIND_PREFLIGHT: Final = 'SELECT body FROM preflights WHERE tenant_id = ? AND id = ? ORDER BY "offset" DESC LIMIT 1'
 _MATCHED: Final = """
     SELECT transfer_id FROM preflight_matches WHERE tenant_id = ? AND preflight_id = ? ORDER BY "offset" LIMIT 1"""
+_MATCHES: Final = """
+    SELECT preflight_id FROM preflight_matches WHERE tenant_id = ? AND program_id = ? AND transfer_id = ?
+    ORDER BY "offset" LIMIT 1"""
 # The id of a repeatable pre-flight follows from its key (version 5), any other is random (version 4).
 _REPEATABLE: Final = "SELECT id FROM preflights WHERE substr(id, 15, 1) = '5'"
 _RECORD: Final = msgspec.json.Decoder(PreflightRecord)
@@ -204,6 +207,11 @@ class Preflights(CommittedRows):
         """The transfer that landed for it, if any."""
         transfer_id: str | None = self._value(_MATCHED, [principal.tenant_id, preflight_id])
         return transfer_id
+
+    def id_for(self, principal: Principal, program_id: str, transfer_id: str) -> str | None:
+        """The pre-flight for which a transfer landed, if any."""
+        preflight_id: str | None = self._value(_MATCHES, [principal.tenant_id, program_id, transfer_id])
+        return preflight_id
 
     def counts(self, principal: Principal, program_ids: Sequence[str] | None, *, since: int) -> PreflightCounts:
         """Over pre-flights since an instant, of these programs; None is all that the principal reaches."""

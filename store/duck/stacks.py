@@ -7,7 +7,7 @@ How     The newest version of each alert counts. A stack is listed when one of i
 Errors  none; an unknown stack is None
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from operator import attrgetter
 from typing import Final, NamedTuple
 
@@ -176,6 +176,12 @@ class Stacks(Alerts, table="alerts", row_type=AlertRow, rank="queue_rank"):
             due_before += due_at is not None and now <= due_at < before
             new += all(alert.opened_at >= since for alert in members)
         return StackTotals(stacks, alerts, overdue, due_before, new)
+
+    def held_cents(self, principal: Principal, program_ids: Collection[str]) -> int:
+        """US cents of the transfers of all held alerts of these programs, each transfer once."""
+        held = self._waiting.every_stack(principal, frozenset({AlertStatus.HELD}))
+        alerts = (each for _, members in held for each in members if each.program_id in program_ids)
+        return self._held_money.total(principal, tuple(alerts))
 
     def read(self, principal: Principal, stack_id: str) -> StackFigures | None:
         """A stack with the figures of its waiting alerts; of all its alerts when none waits.

@@ -12,6 +12,7 @@ from clearhold.api.alerts.schemas import AlertDetail
 from clearhold.api.alerts.summaries import AlertSummary
 from clearhold.api.console.components.words import SENTENCE_LETTERS, band_mark, count, moment, outsider, outsider_prose
 from clearhold.api.dispositions.routes import Disposition
+from clearhold.api.preflight.schemas import PreflightDetail
 from clearhold.features.core.vocabulary import WAITING, AlertStatus
 from clearhold.features.policy.bodies import PolicyBody
 
@@ -92,6 +93,23 @@ def earlier(found_before: Sequence[AlertSummary]) -> h.Node:
     ]
 
 
+def appeal_of(worst: AlertDetail) -> h.Node:
+    """Of an alert that an appeal opened: the reason, and the closed alert that it is about."""
+    appealed = worst.alert.evidence.get("appeal")
+    if not isinstance(appealed, Mapping):
+        return None
+    return h.section("#appeal.decided", tabindex="-1")[
+        h.h2["Appeal"],
+        h.div[outsider_prose(appealed.get("reason"))],
+        h.p(".small")[
+            "By ",
+            outsider(appealed.get("by")),
+            ", of ",
+            h.a(href=f"/console/alerts/{appealed['alertId']}")["the alert"],
+        ],
+    ]
+
+
 def decisions(signed: Sequence[Disposition]) -> h.Node:
     """Decisions on alerts of the stack, each with its link of the record."""
     if not signed:
@@ -142,6 +160,23 @@ def bank_object(raw: Mapping[str, Any]) -> h.Element:
     return h.details[
         h.summary["The bank's object, as last delivered"],
         h.pre(".raw", tabindex="0")[outsider(written, most=None)],
+    ]
+
+
+def preflight(matched: PreflightDetail | None, *, asked: bool) -> h.Node:
+    """Whether the transfer was proposed before it landed, and what the answer was."""
+    if matched is None:
+        return h.p(".small")["No pre-flight of this transfer is known."] if asked else None
+    facts = (
+        ("Asked", moment(matched.created_at)),
+        ("Answer", f"{matched.decision.value}{', degraded' if matched.degraded else ''}"),
+        ("Score", band_mark(matched.band, matched.score)),
+        ("Pre-flight", h.code[matched.preflight_id]),
+    )
+    return h.details[
+        h.summary[f"The pre-flight of its transfer: {matched.decision.value}"],
+        h.dl(".facts")[(h.div[h.dt[name], h.dd[value]] for name, value in facts)],
+        h.ul(".plain")[(h.li[outsider_prose(each.sentence)] for each in matched.reasons)],
     ]
 
 

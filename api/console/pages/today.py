@@ -10,13 +10,14 @@ from clearhold.api.console.components.figures import sparkline, states, use_bar
 from clearhold.api.console.components.words import band_mark, count, key, moment, money, outsider
 from clearhold.api.console.frame import places_of
 from clearhold.api.console.visit import Answer, HtmlAnswer, RedirectAnswer, Visit
-from clearhold.api.counts.routes import Counts, CountsQuery
+from clearhold.api.counts.routes import DUE_SOON_US, Counts, CountsQuery
 from clearhold.api.metrics.routes import Metrics, MetricsQuery
 from clearhold.api.overview.routes import CapNearlyUsed, Overview, OverviewQuery, ProgramOverview
 from clearhold.api.record.service import CheckpointsQuery, RecordCheckpoint
 from clearhold.features.core.canonical import Chain
 from clearhold.features.core.entries.actions import COUNTED_KINDS
 from clearhold.features.core.errors import ErrorCode, ForbiddenError, UnavailableError
+from clearhold.features.core.instants import format_instant, written_instant
 from clearhold.features.core.principal import KeyScope
 
 PATH: Final = "/console/today"
@@ -25,11 +26,12 @@ _MOST_CAPS: Final = 2
 
 
 class TodayView(msgspec.Struct, frozen=True, kw_only=True):
-    """What the page shows; ``counts`` are None for a key that may not read alerts, ``checkpoints`` for one that may not
-    read the record, ``metrics`` while the state of a program cannot be read.
+    """What the page shows; ``counts`` and ``held_cents`` are None for a key that may not read alerts, ``checkpoints``
+    for one that may not read the record, ``metrics`` while the state of a program cannot be read.
     """
 
     counts: Counts | None
+    held_cents: int | None
     overview: Overview
     metrics: Metrics | None
     checkpoints: tuple[RecordCheckpoint, ...] | None
@@ -46,13 +48,14 @@ async def show(visit: Visit) -> Answer:
         raise ForbiddenError(NOWHERE, ErrorCode.SCOPE_MISSING)
     if places[0].path != PATH:
         return RedirectAnswer(places[0].path)
-    counts, overview, metrics, checkpoints = await asyncio.gather(
+    counts, held_cents, overview, metrics, checkpoints = await asyncio.gather(
         _counts(visit),
+        _held(visit),
         services.overview.read(principal, OverviewQuery()),
         _metrics(visit),
         _checkpoints(visit),
     )
-    view = TodayView(counts=counts, overview=overview, metrics=metrics, checkpoints=checkpoints)
+    view = TodayView(counts=counts, held_cents=held_cents, overview=overview, metrics=metrics, checkpoints=checkpoints)
     return HtmlAnswer("Today", _page(visit, view))
 
 
@@ -60,6 +63,12 @@ async def _counts(visit: Visit) -> Counts | None:
     if not visit.principal.has_scope(KeyScope.ALERTS_READ):
         return None
     return await visit.services.counts.read(visit.principal, CountsQuery())
+
+
+async def _held(visit: Visit) -> int | None:
+    if not visit.principal.has_scope(KeyScope.ALERTS_READ):
+        return None
+    return await visit.services.stacks.held_cents(visit.principal)
 
 
 async def _metrics(visit: Visit) -> Metrics | None:
@@ -86,28 +95,34 @@ async def _checkpoints(visit: Visit) -> tuple[RecordCheckpoint, ...] | None:
 def _page(visit: Visit, view: TodayView) -> h.Element:
     return h.div(".today")[
         h.h1["Today"],
-        _summary(view.counts) if view.counts is not None else None,
+        _summary(view.counts, view.held_cents) if view.counts is not None else None,
         h.section[h.h2["Programs"], _programs(view.overview)],
         h.section[h.h2["Decided by the platform alone, this UTC day"], _platform(view.metrics)],
         h.section[h.h2["Record"], _record(visit, view.checkpoints)] if view.checkpoints is not None else None,
     ]
 
 
-def _summary(counts: Counts) -> h.Element:
+def _summary(counts: Counts, held_cents: int | None) -> h.Element:
     """The day in words, each figure a link to its list."""
     queue = "/console/queue"
     return h.p(".lead")[
         h.a(href=queue)[f"{count(counts.waiting, 'alert')} to decide"],
         ". ",
         h.a(href=f"{queue}?sort=dueAt", class_="soon" if counts.due_soon else None)[
-            f"{counts.due_soon:,} due within 4 hours"
+            f"{counts.due_soon:,} due within 4 hours, by {_until(counts.as_of)} UTC"
         ],
         ", ",
         h.a(href=f"{queue}?overdue=true", class_="late" if counts.overdue else None)[f"{counts.overdue:,} late"],
         ". ",
         h.a(href="/console/approvals")[_approvals(counts.approvals)],
         ".",
+        (" ", h.a(href=f"{queue}?sort=heldCents")[f"{money(held_cents)} is held"], ".") if held_cents else None,
     ]
+
+
+def _until(as_of: str) -> str:
+    """The time of day at which the four hours end."""
+    return format_instant(written_instant(as_of) + DUE_SOON_US)[11:16]
 
 
 def _approvals(number: int) -> str:

@@ -12,7 +12,16 @@ from clearhold.api.console.components.history import HISTORY, history
 from clearhold.api.console.components.money_flow import leaves, money_flow, state_of
 from clearhold.api.console.components.notes import notes
 from clearhold.api.console.components.presence import opened_slot, presence_slot
-from clearhold.api.console.components.rest import alerts, bank_object, decisions, earlier, features, policy
+from clearhold.api.console.components.rest import (
+    alerts,
+    appeal_of,
+    bank_object,
+    decisions,
+    earlier,
+    features,
+    policy,
+    preflight,
+)
 from clearhold.api.console.components.usual import usual
 from clearhold.api.console.components.why import why
 from clearhold.api.console.components.words import (
@@ -65,6 +74,7 @@ async def page_of(
             await _signed_before(visit),
             opened_slot(view.stack),
             _head(visit, view),
+            appeal_of(view.worst),
             why(view.explained, view.stack.sentence, view.worst.reasons),
             money_flow(_center(view), view.transfers, view.names, path=view.path, held_ids=_transfers_of_holds(view)),
             history(visit, f"/console/stacks/{view.stack.id}", view.timeline),
@@ -255,6 +265,7 @@ def _rest(view: WorkspaceView) -> h.Element:
         earlier(view.earlier),
         features(inputs.features, inputs.feature_version) if inputs is not None else None,
         bank_object(transfer.raw) if transfer is not None else None,
+        preflight(view.preflight, asked=transfer is not None),
         policy(view.worst, view.policy, view.least_chars),
         h.div(".small")["Opened ", moment(view.worst.alert.opened_at), ", ", outsider_prose(view.worst.alert.summary)],
     ]

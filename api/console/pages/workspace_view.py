@@ -17,6 +17,7 @@ from clearhold.api.dispositions.routes import Disposition, DispositionsQuery
 from clearhold.api.explain.service import TransferExplained
 from clearhold.api.parties.routes import PartyQuery
 from clearhold.api.policies.service import PoliciesQuery, PolicyPrefix
+from clearhold.api.preflight.schemas import PreflightDetail
 from clearhold.api.stacks.schemas import Stack, StackDetail, StacksQuery
 from clearhold.api.timeline.routes import TimelinePage, TimelineQuery
 from clearhold.api.transfers.service import TransferQuery, TransfersQuery, TransferSummary
@@ -70,6 +71,7 @@ class WorkspaceView(msgspec.Struct, frozen=True, kw_only=True):
     decided: tuple[Disposition, ...]
     earlier: tuple[AlertSummary, ...]
     policy: PolicyBody | None
+    preflight: PreflightDetail | None
     following: Stack | None
 
     @property
@@ -114,8 +116,11 @@ async def view_of(visit: Visit, stack_id: str) -> WorkspaceView:
         _decided(visit, detail.alerts),
         _earlier(visit, about, detail.stack.id),
         _policy(visit, about.program_id),
+        _preflight(visit, first),
     )
-    (worst, explained, account, around), (timeline, decided, earlier, policy) = await asyncio.gather(evidence, beside)
+    of_alert, of_rest = await asyncio.gather(evidence, beside)
+    worst, explained, account, around = of_alert
+    timeline, decided, earlier, policy, preflight = of_rest
     transfers = await _transfers(visit, about, worst, detail.alerts, around)
     return WorkspaceView(
         stack=detail.stack,
@@ -132,6 +137,7 @@ async def view_of(visit: Visit, stack_id: str) -> WorkspaceView:
         decided=decided,
         earlier=earlier,
         policy=policy,
+        preflight=preflight,
         following=following,
     )
 
@@ -254,6 +260,14 @@ async def _policy(visit: Visit, program_id: str) -> PolicyBody | None:
     bodies = {each["programId"]: each["body"] for each in reversed(listed)}
     body = bodies.get(program_id) or bodies.get(None)
     return None if body is None else msgspec.convert(body, PolicyBody)
+
+
+async def _preflight(visit: Visit, alert: AlertSummary) -> PreflightDetail | None:
+    """The one for which the alert's transfer landed; None for a key without the scope of pre-flights."""
+    if alert.transfer_id is None or not visit.principal.has_scope(KeyScope.PREFLIGHT):
+        return None
+    read = visit.services.preflight_reads.of_transfer(visit.principal, alert.transfer_id, alert.program_id)
+    return await _or_none(read)
 
 
 async def _or_none(read: Awaitable[T]) -> T | None:

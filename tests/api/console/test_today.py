@@ -3,9 +3,11 @@
 import re
 from typing import Any
 
+from clearhold.features.core.instants import format_instant
 from tests.support.alerting import an_alert
 from tests.support.console import Browser
 from tests.support.running_app import RunningApp
+from tests.support.stacking import decide_many, stacks, story
 
 HOUR_US = 3_600_000_000
 
@@ -33,6 +35,20 @@ def test_given_alerts_and_time_then_what_waits_what_is_due_soon_and_what_is_late
         words = words_of(browser)
         assert f"{counts['waiting']} alerts to decide . {counts['dueSoon']} due within 4 hours" in words
         assert f"{counts['overdue']} late" in words
+        assert f"by {format_instant(api.clock.now() + 4 * HOUR_US)[11:16]} UTC" in words
     assert counts["overdue"] > 0
     row = words.partition(program["name"])[2]
     assert f"{counts['waiting']} {counts['overdue']}" in row
+
+
+def test_given_held_alerts_of_one_transfer_and_another_then_the_money_of_both_is_held_once(
+    api: RunningApp, tenant: dict[str, Any], program: dict[str, Any], browser: Browser
+) -> None:
+    story(api, tenant, program, "bacc_1", 2)
+    assert "is held" not in words_of(browser)
+    (stack,) = [each for each in stacks(api, tenant) if each["key"] == "bacc_1"]
+    decide_many(api, api.operator(tenant), stack["alertIds"], "hold")
+    (held,) = [each for each in stacks(api, tenant, status="held") if each["key"] == "bacc_1"]
+    cents = int(held["heldCents"])
+    assert cents > 0
+    assert f"{cents // 100:,}.{cents % 100:02d} USD is held ." in words_of(browser)

@@ -6,7 +6,8 @@ import httpx
 import pytest
 
 from clearhold.api.log import commands as committed
-from tests.support.alerting import NARRATIVE, alerts_of
+from clearhold.features.core.instants import MINUTE_US, format_instant
+from tests.support.alerting import ALERTING, NARRATIVE, alerts_of, deliver, outgoing
 from tests.support.console import Browser, ConsoleApp
 from tests.support.dom import DomPage
 from tests.support.running_app import RunningApp
@@ -242,6 +243,50 @@ def test_given_a_label_and_an_action_when_sent_then_they_are_recorded_and_the_pa
     assert "requested" in DomPage(acted.text).one("p", id="notice").text
     (action,) = api.client.get("/api/actions", headers=api.operator(tenant)).json()["data"]
     assert (action["type"], action["requestedBy"]) == ("freeze_account", "ann@bank.example")
+
+
+def test_given_a_transfer_that_was_asked_about_when_its_stack_is_opened_then_the_preflight_stands_there(
+    api: RunningApp, tenant: dict[str, Any], program: dict[str, Any], browser: Browser
+) -> None:
+    transfer = {"rail": "ach", "direction": "outgoing", "type": "CREDIT", "amountCents": "10000"}
+    transfer |= {"entityId": "enti_1", "counterpartyId": "cpty_1"}
+    headers = api.operator(tenant)
+    body = {"programSlug": program["slug"], "transfer": transfer}
+    asked = api.client.post("/api/preflight", json=body, headers=headers).json()
+    at = format_instant(api.clock.now() + MINUTE_US)
+    deliver(api, program, outgoing("acht_asked", at=at, entity_id="enti_1", **ALERTING))
+    alert = next(each for each in alerts_of(api, tenant, transferId="acht_asked") if each["stackId"] is not None)
+
+    rest = DomPage(opened(browser, alert["stackId"]).text).one("section", id="rest").text
+
+    assert f"The pre-flight of its transfer: {asked['decision']}" in rest
+    assert asked["preflightId"] in rest
+    other = opened(browser, the_stack(api, tenant, program, "bacc_2")).text
+    assert "No pre-flight of this transfer is known." in DomPage(other).one("section", id="rest").text
+
+
+def test_given_a_closed_alert_when_appealed_in_its_stack_then_the_new_alert_opens_and_an_empty_reason_is_refused(
+    api: RunningApp, tenant: dict[str, Any], program: dict[str, Any], browser: Browser
+) -> None:
+    stack_id = the_stack(api, tenant, program)
+    page = opened(browser, stack_id)
+    assert "Appeal a closed alert" not in page.text
+    headers = api.operator(tenant)
+    closed = [each["id"] for each in alerts_of(api, tenant, status="open,held", stackId=stack_id)]
+    decide_many(api, headers, closed)
+    page = opened(browser, stack_id)
+    options = [each.attributes["value"] for each in DomPage(page.text).all("option")]
+    assert set(options) >= set(closed)
+    path = f"/console/stacks/{stack_id}/appeal"
+
+    refused = browser.send_form(page, path, alertId=closed[0], reason="")
+    appealed = browser.send_form(page, path, alertId=closed[0], reason="The payer has <b>new</b> papers.")
+
+    assert refused.status_code == 400
+    opened_id = appealed.headers["Location"].rpartition("/")[2]
+    (alert,) = alerts_of(api, tenant, status="open,held", stackId=opened_id)
+    assert alert["slaTier"] == "appeal"
+    assert "The payer has <b>new</b> papers." in DomPage(opened(browser, opened_id).text).one("main").text
 
 
 def test_given_a_note_and_an_assignment_when_sent_then_both_are_recorded_and_stand_there(

@@ -183,6 +183,17 @@ def test_given_an_action_when_carried_out_then_its_row_and_links_say_who_when_an
     assert [each["bankResponseSha256"] for each in links] == [None, None, digest_of(canonical(ANSWER))]
 
 
+def test_given_a_note_on_an_approval_when_carried_out_then_the_row_keeps_it_and_the_links_have_it_once() -> None:
+    story = detector_story()
+    story.submit(a_request())
+    story.submit(an_approval("bob", note="Both names were typed."))
+    story.submit(an_outcome())
+
+    assert [row.note for row in story.all(ActionRow)] == [None, "Both names were typed.", "Both names were typed."]
+    links = [msgspec.json.decode(link.body) for link in story.all(ChainFactRow)]
+    assert [each.get("note") for each in links] == [None, "Both names were typed.", None]
+
+
 @pytest.mark.parametrize("name", ["ann", "ANN", " ann ", "Ann", "aNN  "])
 def test_given_the_requesters_name_in_another_spelling_when_approving_then_it_is_refused(name: str) -> None:
     story = in_status("requested")
