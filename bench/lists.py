@@ -73,19 +73,31 @@ def run(run: Run) -> Iterator[Figure]:
         service.stop()
         run.say(f"writing {waiting:,} waiting alerts and {waiting * CLOSED_FOR_EACH:,} closed ones")
         with closing(open_database(service.database_path)) as database:
-            _write(BatchWriter(database), service.tenant_id, ids, waiting, now)
+            write_bank(BatchWriter(database), service.tenant_id, ids, waiting, now)
         service.start()
         time.sleep(_SETTLED_S)
         note = f"{programs} programs, {waiting:,} waiting alerts, {waiting * CLOSED_FOR_EACH:,} closed"
         yield from _read_alone(run, service, note)
 
 
-def _write(writer: BatchWriter, tenant_id: str, ids: list[str], waiting: int, now: int) -> None:
+def write_bank(
+    writer: BatchWriter,
+    tenant_id: str,
+    ids: list[str],
+    waiting: int,
+    now: int,
+    *,
+    draft: str | None = None,
+) -> None:
+    """The alerts, parties and snapshots of a tenant with these programs. With a draft, alerts are of no transfer, so
+    that each can be read whole.
+    """
     alerts = waiting * (1 + CLOSED_FOR_EACH)
     random = Random(1)
     for first in range(0, alerts, _BATCH):
         rows = [
-            _alert(random, tenant_id, ids, number, alerts, now) for number in range(first, min(alerts, first + _BATCH))
+            _alert(random, tenant_id, ids, number, alerts, now, draft)
+            for number in range(first, min(alerts, first + _BATCH))
         ]
         writer.commit(row_tables({AlertRow: rows}), {}, now)
     held = [number for number in range(alerts) if _status(number) == "held"]
@@ -104,7 +116,9 @@ def _write(writer: BatchWriter, tenant_id: str, ids: list[str], waiting: int, no
     writer.commit(row_tables({EntityRow: entities, KriSnapshotRow: snapshots, TransferRow: transfers}), {}, now)
 
 
-def _alert(random: Random, tenant_id: str, ids: list[str], number: int, alerts: int, now: int) -> AlertRow:
+def _alert(
+    random: Random, tenant_id: str, ids: list[str], number: int, alerts: int, now: int, draft: str | None
+) -> AlertRow:
     opened_at = now - _HISTORY_US + number * _HISTORY_US // alerts
     status = _status(number)
     return AlertRow(
@@ -117,7 +131,7 @@ def _alert(random: Random, tenant_id: str, ids: list[str], number: int, alerts: 
         severity=random.choice(["low", "medium", "high"]),
         subject_type="entity",
         subject_id=f"enti_{number % _ENTITIES}",
-        transfer_id=transfer_id_of(number),
+        transfer_id=transfer_id_of(number) if draft is None else None,
         summary="velocity_spike on an entity: 8 transfers in 24 h, 4.0 times the usual of a day.",
         evidence=_EVIDENCE,
         score_at_alert=random.randrange(101),
@@ -133,7 +147,7 @@ def _alert(random: Random, tenant_id: str, ids: list[str], number: int, alerts: 
         escalated_at=None,
         sla_tier="standard",
         appeal_of=None,
-        draft=_EVIDENCE,
+        draft=draft or _EVIDENCE,
         alert_sha256="0" * 64,
         updated_at=opened_at,
         from_history=False,

@@ -166,11 +166,11 @@ class Service:
                 known.append(Known(feed_of(created["id"], traffic, shards=DEFAULT_SHARDS), created["ingestSecret"]))
         return known
 
-    def add_program(self, slug: str) -> None:
-        """A further program of the tenant."""
+    def add_program(self, slug: str, **more: str) -> None:
+        """A further program of the tenant, with more fields of its request."""
         admin_token = (self._data_dir / "admin.token").read_text().strip()
         with ClearholdClient(self.url, token=admin_token, operator=OPERATOR) as client:
-            client.create_program({"tenantId": self.tenant_id, "slug": slug, "name": slug})
+            client.create_program({"tenantId": self.tenant_id, "slug": slug, "name": slug} | more)
 
     def wait_for(self, transfer_id: str, *, within_s: float) -> None:
         """Return when a transfer is recorded."""

@@ -31,7 +31,7 @@ SINCE: Final = "since"
 AFTER: Final = "after"
 _PAGING: Final = ("cursor", "limit")
 _SCHEMA: Final = RequestSchema(StacksQuery)
-_USUAL: Final[Mapping[str, str]] = {"sort": StackSort.DUE_AT.value, "limit": "100"}
+_USUAL: Final[Mapping[str, str]] = {"sort": StackSort.DUE_AT.value, "limit": "50"}
 
 
 class QueueView(msgspec.Struct, frozen=True, kw_only=True):
