@@ -19,6 +19,8 @@ NOT_REMOVABLE: Final = (
     "cannot be removed: a program that has its own policy keeps one. Write the tenant's values into it instead"
 )
 
+MOST_RECORDED_BYTES: Final = 32 * 1024
+"""Of the fields that differ, in the record of one application; digests are recorded of every file."""
 _ENCODE: Final = msgspec.json.Encoder(order="sorted").encode
 
 
@@ -56,17 +58,23 @@ def changes_between(before: Iterable[ConfigFile], after: Iterable[ConfigFile]) -
 def recorded_changes(
     changes: Iterable[FileChange], before: Iterable[ConfigFile], after: Iterable[ConfigFile]
 ) -> list[dict[str, Any]]:
-    """The changes as the record has them: digests in place of values."""
+    """The changes for the record and the approver: digests, and the fields that differ unless they are many."""
     old, new = ({file.path: file.value for file in files} for files in (before, after))
-    return [
-        {
-            "path": each.path,
-            "change": each.change.value,
-            "beforeSha256": _sha256_in(old, each.path),
-            "afterSha256": _sha256_in(new, each.path),
-        }
-        for each in changes
-    ]
+    recorded: list[dict[str, Any]] = []
+    room = MOST_RECORDED_BYTES
+    for each in changes:
+        fields = msgspec.to_builtins(each.fields)
+        room -= len(_ENCODE(fields))
+        recorded.append(
+            {
+                "path": each.path,
+                "change": each.change.value,
+                "beforeSha256": _sha256_in(old, each.path),
+                "afterSha256": _sha256_in(new, each.path),
+                "fields": fields if room >= 0 else None,
+            }
+        )
+    return recorded
 
 
 def removal_faults(before: Iterable[ConfigFile], after: Iterable[ConfigFile]) -> Iterator[tuple[str, str]]:

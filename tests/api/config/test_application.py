@@ -91,6 +91,7 @@ def test_given_an_application_then_the_record_has_its_digests_and_each_change(
     assert requested["change"]["configSha256"] == config.export()["sha256"]
     changes = {each["path"]: each for each in requested["change"]["changes"]}
     assert changes[CLOCK_PATH]["change"] == "changed"
+    assert changes[CLOCK_PATH]["fields"] == [{"field": "standardHours", "before": 24, "after": 8}]
     assert changes[RULE_PATH]["beforeSha256"] is None
     assert requested["actor"] == "ann"
     assert requested["transition"] == "requested"

@@ -3,7 +3,12 @@
 import pytest
 from hypothesis import given, settings
 
-from clearhold.features.configuration.changes import changes_between, recorded_changes, removal_faults
+from clearhold.features.configuration.changes import (
+    MOST_RECORDED_BYTES,
+    changes_between,
+    recorded_changes,
+    removal_faults,
+)
 from clearhold.features.configuration.files import ConfigFile, config_sha256, normal_files, place_of
 from tests.support.configurations import configurations
 
@@ -41,12 +46,16 @@ def test_given_a_change_then_it_needs_a_second_person_as_on_its_own_route(
     assert [each.needs_second_person for each in changes_between([file], [])] == [removed]
 
 
-def test_given_the_recorded_form_then_it_has_digests_and_no_values() -> None:
+def test_given_the_recorded_form_then_it_has_digests_and_the_fields_unless_they_are_many() -> None:
     changes = changes_between([CLOCK], [RULE])
     recorded = recorded_changes(changes, [CLOCK], [RULE])
     assert [each["path"] for each in recorded] == [CLOCK.path, RULE.path]
     assert recorded[0]["afterSha256"] is None
     assert len(recorded[1]["afterSha256"]) == 64
+    assert recorded[0]["fields"][0] == {"field": "autoHours", "before": 1}
+    long = ConfigFile(path=RULE.path, value=RULE.value | {"note": "x" * MOST_RECORDED_BYTES})
+    (large,) = recorded_changes(changes_between([RULE], [long]), [RULE], [long])
+    assert (large["fields"], len(large["afterSha256"])) == (None, 64)
 
 
 def test_given_files_that_have_to_stay_then_each_missing_one_is_named() -> None:
