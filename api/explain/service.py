@@ -32,7 +32,7 @@ from clearhold.features.scorers.trs_v1 import scorer as trs_v1
 from clearhold.features.shard.questions import ReadScores
 from clearhold.features.state.program import AGENTS_SLUG
 from clearhold.store.control.scorecard_registry import card_in
-from clearhold.store.duck.transfers import Transfers
+from clearhold.store.duck.transfers import ScoredTransfers
 
 NO_CARD = "The scorecard of this score cannot score in this version of the service."
 NOT_SCORED = "This transfer was not scored."
@@ -79,7 +79,7 @@ class ExplainService:
     def __init__(self, resources: Resources) -> None:
         stores = resources.stores
         self._programs, self._parties = resources.programs, PartyFinder(resources)
-        self._transfers, self._recorded = Transfers(stores.database), resources.recorded_preflights
+        self._transfers, self._recorded = ScoredTransfers(stores.database), resources.recorded_preflights
         self._policies = stores.registry.tenancy.policies
         self._cards = ScoringCards(self._policies)
         self._owner, self._clock = stores.owner, stores.clock

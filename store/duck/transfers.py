@@ -179,6 +179,22 @@ class BareTransfers(Transfers, table="transfers", row_type=TransferRow, at="bank
         return [StoredTransferRow(row=row, features=None, alert_ids=()) for row in owned]
 
 
+class ScoredTransfers(
+    Transfers, table="transfers", row_type=TransferRow, at="bank_created_at", by=("id", "program_id")
+):
+    """The same with features and without owners and alerts, for an explanation."""
+
+    def _stored(self, principal: Principal, rows: list[TransferRow]) -> list[StoredTransferRow]:
+        with self._connection.cursor() as cursor:
+            features = _features_of(cursor, principal.tenant_id, rows)
+        return [
+            StoredTransferRow(
+                row=row, features=features.get((row.program_id, row.id, row.scored_offset or 0)), alert_ids=()
+            )
+            for row in rows
+        ]
+
+
 def _features_of(
     cursor: duckdb.DuckDBPyConnection, tenant_id: str, rows: Sequence[TransferRow]
 ) -> dict[tuple[str, str, int], TransferFeaturesRow]:

@@ -61,8 +61,9 @@ def test_given_a_workspace_on_its_way_when_a_choice_is_pressed_then_it_is_made_t
         page = ann.page
         page.goto(QUEUE)
         first, second = ids(page)[:2]
-        form_of(page, first)
         ann.held = {f"/console/stacks/{second}"}
+        page.goto(QUEUE)  # what was read ahead is left behind
+        form_of(page, first)
         for key in ("j", "Enter", "c"):
             page.keyboard.press(key)
         assert page.locator("[name=decision]:checked").count() == 0
