@@ -15,7 +15,7 @@ from litestar.types import ASGIApp, Receive, Scope, Send
 
 from clearhold.api.area import Resources, Stores
 from clearhold.api.areas import ROUTES, Checks, http_app, services_of, wired_gate
-from clearhold.api.console.frame import headers_of, plain_page
+from clearhold.api.console.frame import framed, headers_of, plain_page
 from clearhold.api.console.guard import NONCE_BYTES, Guard, NotSignedInError
 from clearhold.api.console.openid import OpenIdSignIn
 from clearhold.api.console.pages import sign_in
@@ -131,8 +131,13 @@ def render_error(request: ApiRequest, exc: Exception) -> Response[bytes]:
     view = RefusalView(
         sentence=str(refusal), code=refusal.code, request_id=request_id(scope), sign_in=_sign_in_after(exc, scope)
     )
-    body = str(refused(view)).encode() if is_part else plain_page(nonce, "Refused", refused(view))
+    body = str(refused(view)).encode() if is_part else _refusal_page(visit, nonce, view)
     return Response(body, status_code=status, media_type="text/html", headers=headers)
+
+
+def _refusal_page(visit: Visit | None, nonce: str, view: RefusalView) -> bytes:
+    """In the frame of every page, for a person who is signed in."""
+    return plain_page(nonce, "Refused", refused(view)) if visit is None else framed(visit, "Refused", refused(view))
 
 
 def _sign_in_after(exc: Exception, scope: Any) -> str | None:

@@ -12,10 +12,13 @@ from playwright.sync_api import Browser, sync_playwright
 from clearhold.store.redis_log.connect import EmbeddedRedis, connect_sync
 from tests.support.console import ConsoleApp
 from tests.support.console_demo import ConsoleDemo
+from tests.support.npm_packages import npm_installed
 from tests.support.routed_console import RoutedConsole
 from tests.support.running_app import RunningApp
 from tests.support.stacking import stacks, story
 
+ROOT: Final = Path(__file__).parents[2]
+AXE: Final = "axe-core@4.14.1"
 CHROMIUM: Final = ("chromium", "chromium-browser", "google-chrome")
 
 
@@ -32,6 +35,12 @@ def chromium() -> Iterator[Browser]:
         browser = playwright.chromium.launch(executable_path=path, args=["--no-sandbox"])
         yield browser
         browser.close()
+
+
+@pytest.fixture(scope="session")
+def axe() -> str:
+    folder = npm_installed(ROOT / "build" / "axe", AXE)
+    return (folder / "node_modules" / "axe-core" / "axe.min.js").read_text("utf-8")
 
 
 @pytest.fixture(scope="session")

@@ -10,6 +10,7 @@ from playwright.sync_api import Browser, Page
 from tests.support.alerting import ALERTING, outgoing, party
 from tests.support.console_demo import Person
 from tests.support.console_service import ConsoleService
+from tests.support.waiting import eventually
 
 WIDTHS: Final = (1440, 1024, 390)
 ATTACK: Final = "window.attacked = true"
@@ -68,11 +69,13 @@ class Attacked:
                 **ALERTING,
             ),
         )
-        return self.bank.stack_where(lambda each: each["waiting"] > 0 and self._is_of(each, name))
+        eventually(lambda: self._alerts(name))
+        stack: dict[str, Any] = self.bank.read(f"/api/stacks/{self._alerts(name)[0]['stackId']}")["stack"]
+        return stack
 
-    def _is_of(self, stack: dict[str, Any], name: str) -> bool:
+    def _alerts(self, name: str) -> list[dict[str, Any]]:
         listed = self.bank.read("/api/alerts", transferId=f"acht_{name}", limit="100")["data"]
-        return any(each["id"] in stack["alertIds"] for each in listed)
+        return [each for each in listed if each["stackId"] is not None]
 
     def _by_people(self, stack: dict[str, Any], text: str) -> None:
         words = f"{text} {'It was looked at. ' * 8}"

@@ -10,25 +10,17 @@ from pathlib import Path
 from typing import Any, Final
 
 import pytest
-from playwright.sync_api import Browser
+from playwright.sync_api import Browser, Page
 
 from tests.support.console_demo import ConsoleDemo, Person
-from tests.support.npm_packages import npm_installed
 
 ROOT: Final = Path(__file__).parents[2]
 PICTURES: Final = Path(os.environ.get("CLEARHOLD_PICTURES") or ROOT / "build" / "console")
-AXE: Final = "axe-core@4.14.1"
 RULES: Final = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]
 SCHEMES: Final = ("light", "dark")
 WIDTHS: Final = (1440, 1024, 390)
 HEIGHT: Final = 900
 OVERFLOW: Final = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
-
-
-@pytest.fixture(scope="session")
-def axe() -> str:
-    folder = npm_installed(ROOT / "build" / "axe", AXE)
-    return (folder / "node_modules" / "axe-core" / "axe.min.js").read_text("utf-8")
 
 
 @pytest.fixture(scope="module", params=product(SCHEMES, WIDTHS), ids=lambda each: f"{each[0]}-{each[1]}")
@@ -61,8 +53,8 @@ def paths(reader: Person) -> dict[str, str]:
     }
 
 
-def violations(reader: Person, axe: str) -> list[dict[str, Any]]:
-    answer = reader.page.evaluate(f"{axe}; axe.run(document, {{ runOnly: {RULES} }})")
+def axe_violations(page: Page, axe: str) -> list[dict[str, Any]]:
+    answer = page.evaluate(f"{axe}; axe.run(document, {{ runOnly: {RULES} }})")
     assert len(answer["passes"]) > 10
     return [
         {"rule": each["id"], "impact": each["impact"], "at": [node["html"] for node in each["nodes"]][:3]}
@@ -81,7 +73,7 @@ def test_given_a_page_then_it_is_accessible_fits_and_has_no_error(reader: Person
         heads = reader.page.locator("h1").count()
         faults = [each for each in reader.faults if "404" not in each or name != "missing"]
         wrong = {
-            "axe": violations(reader, axe),
+            "axe": axe_violations(reader.page, axe),
             "sideways": reader.page.evaluate(OVERFLOW),
             "heads": heads - 1,
             "faults": faults,

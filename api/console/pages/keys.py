@@ -53,7 +53,7 @@ _PRESSES: Final = (
 
 async def show_keys(visit: Visit) -> Answer:
     goes = [(("g", letter), name) for name, _, letter, _ in places_of(visit.principal)]
-    content = h.div[
+    content = h.div(class_=None if visit.target is not None else "sheet")[
         h.header[
             h.h2["Keys"] if visit.target is not None else h.h1["Keys"],
             h.button(".plain", type="button", data_close=True)["Close ", h.kbd["Esc"]] if visit.target else None,
