@@ -179,8 +179,8 @@ class Stacks(Alerts, table="alerts", row_type=AlertRow, rank="queue_rank"):
 
     def held_cents(self, principal: Principal, program_ids: Collection[str]) -> int:
         """US cents of the transfers of all held alerts of these programs, each transfer once."""
-        held = self._waiting.every_stack(principal, frozenset({AlertStatus.HELD}))
-        alerts = (each for _, members in held for each in members if each.program_id in program_ids)
+        holding = self._waiting.every_stack(principal, frozenset({AlertStatus.HELD}))
+        alerts = (each for _, members in holding for each in members if each.program_id in program_ids)
         return self._held_money.total(principal, tuple(alerts))
 
     def read(self, principal: Principal, stack_id: str) -> StackFigures | None:

@@ -163,10 +163,10 @@ def bank_object(raw: Mapping[str, Any]) -> h.Element:
     ]
 
 
-def preflight(matched: PreflightDetail | None, *, asked: bool) -> h.Node:
+def preflight(matched: PreflightDetail | None, *, has_transfer: bool) -> h.Node:
     """Whether the transfer was proposed before it landed, and what the answer was."""
     if matched is None:
-        return h.p(".small")["No pre-flight of this transfer is known."] if asked else None
+        return h.p(".small")["No pre-flight of this transfer is known."] if has_transfer else None
     facts = (
         ("Asked", moment(matched.created_at)),
         ("Answer", f"{matched.decision.value}{', degraded' if matched.degraded else ''}"),

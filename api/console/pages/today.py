@@ -50,7 +50,7 @@ async def show(visit: Visit) -> Answer:
         return RedirectAnswer(places[0].path)
     counts, held_cents, overview, metrics, checkpoints = await asyncio.gather(
         _counts(visit),
-        _held(visit),
+        _held_money(visit),
         services.overview.read(principal, OverviewQuery()),
         _metrics(visit),
         _checkpoints(visit),
@@ -65,7 +65,7 @@ async def _counts(visit: Visit) -> Counts | None:
     return await visit.services.counts.read(visit.principal, CountsQuery())
 
 
-async def _held(visit: Visit) -> int | None:
+async def _held_money(visit: Visit) -> int | None:
     if not visit.principal.has_scope(KeyScope.ALERTS_READ):
         return None
     return await visit.services.stacks.held_cents(visit.principal)

@@ -265,7 +265,7 @@ def _rest(view: WorkspaceView) -> h.Element:
         earlier(view.earlier),
         features(inputs.features, inputs.feature_version) if inputs is not None else None,
         bank_object(transfer.raw) if transfer is not None else None,
-        preflight(view.preflight, asked=transfer is not None),
+        preflight(view.preflight, has_transfer=transfer is not None),
         policy(view.worst, view.policy, view.least_chars),
         h.div(".small")["Opened ", moment(view.worst.alert.opened_at), ", ", outsider_prose(view.worst.alert.summary)],
     ]
