@@ -63,6 +63,7 @@ PLACES: Final = (
     NavigationEntry("Today", "/console/today", "t", KeyScope.REPORTS),
     NavigationEntry("Queue", "/console/queue", "q", KeyScope.ALERTS_READ),
     NavigationEntry("Approvals", "/console/approvals", "a", KeyScope.ACTIONS),
+    NavigationEntry("Programs", "/console/programs", "p", KeyScope.REPORTS),
 )
 
 

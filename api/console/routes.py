@@ -19,6 +19,7 @@ from clearhold.api.console.pages import (
     openid,
     passkeys,
     people,
+    programs,
     queue,
     search,
     session,
@@ -29,7 +30,7 @@ from clearhold.api.console.pages import (
     workspace,
     workspace_writes,
 )
-from clearhold.api.console.visit import Answer, Handle, JsonAnswer, RedirectAnswer, Visit, visit_of
+from clearhold.api.console.visit import Answer, DocumentAnswer, Handle, JsonAnswer, RedirectAnswer, Visit, visit_of
 from clearhold.api.console.way_back import HOME, INVITATION, SIGN_IN
 from clearhold.api.http.envelope import ApiRequest
 from clearhold.api.http.head import IMMUTABLE, published
@@ -64,6 +65,9 @@ def _write(
 
 
 def _response(visit: Visit, answer: Answer) -> Response[bytes]:
+    if isinstance(answer, DocumentAnswer):
+        headers = headers_of(visit.nonce) | {"Content-Security-Policy": answer.policy}
+        return Response(answer.body, media_type="text/html", headers=headers)
     if isinstance(answer, JsonAnswer):
         content, headers = msgspec.json.encode(answer.body), headers_of(visit.nonce)
         return Response(content, status_code=answer.status, media_type="application/json", headers=headers)
@@ -120,6 +124,10 @@ CONSOLE_ROUTES: Final = (
     _page(search.PATH, search.show, KeyScope.ALERTS_READ),
     _page(approvals.PATH, approvals.show, KeyScope.ACTIONS),
     _write(f"{approvals.PATH}/{{action_id:str}}", approvals.answer),
+    _page(programs.PATH, programs.show_all, KeyScope.REPORTS),
+    _page(f"{programs.PATH}/{{program_id:str}}", programs.show, KeyScope.REPORTS),
+    _page(f"{programs.PATH}/{{program_id:str}}/week", programs.week, KeyScope.REPORTS),
+    _write(f"{programs.PATH}/{{program_id:str}}/limits", programs.request_limit),
     _page("/console/queue", queue.show, KeyScope.ALERTS_READ),
     _page("/console/stacks/{stack_id:str}", workspace.show, KeyScope.ALERTS_READ),
     _page("/console/stacks/{stack_id:str}/row", queue.show_row, KeyScope.ALERTS_READ),

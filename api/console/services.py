@@ -7,6 +7,7 @@ from clearhold.api.accounts.routes import AccountService
 from clearhold.api.actions.service import ActionService
 from clearhold.api.alerts.routes import AlertService
 from clearhold.api.assignments.routes import AssignmentService
+from clearhold.api.autonomy.routes import AutonomyService
 from clearhold.api.console.openid import OpenIdSignIn
 from clearhold.api.console.passkeys import PasskeyDesk
 from clearhold.api.console.presence import Presence
@@ -17,6 +18,7 @@ from clearhold.api.explain.service import ExplainService
 from clearhold.api.http.auth import Authenticator
 from clearhold.api.http.proxy_identity import ConsoleIdentity
 from clearhold.api.labels.routes import LabelService
+from clearhold.api.limits.service import LimitService
 from clearhold.api.live.routes import LiveService
 from clearhold.api.metrics.routes import MetricsService
 from clearhold.api.notes.routes import NoteService
@@ -26,6 +28,8 @@ from clearhold.api.policies.service import PolicyService
 from clearhold.api.preflight.service import PreflightReads
 from clearhold.api.program_service import ProgramService
 from clearhold.api.record.service import RecordService
+from clearhold.api.reports.service import ProgramReports
+from clearhold.api.reports.weekly import WeeklyReports
 from clearhold.api.search.routes import SearchService
 from clearhold.api.stacks.routes import StackService
 from clearhold.api.timeline.routes import TimelineService
@@ -48,22 +52,26 @@ class ConsoleServices(NamedTuple):
     actions: ActionService
     alerts: AlertService
     assignments: AssignmentService
+    autonomy: AutonomyService
     counts: CountService
     dispositions: DispositionService
     explanations: ExplainService
     labels: LabelService
+    limits: LimitService
     metrics: MetricsService
     notes: NoteService
     overview: OverviewService
     parties: PartyService
     policies: PolicyService
     preflight_reads: PreflightReads
+    program_reports: ProgramReports
     programs: ProgramService
     record: RecordService
     search: SearchService
     stacks: StackService
     timeline: TimelineService
     transfers: TransferService
+    weekly_reports: WeeklyReports
     live: LiveService
     presence: Presence
     passkeys: PasskeyDesk

@@ -116,6 +116,13 @@ class JsonAnswer(NamedTuple):
     status: int = 200
 
 
+class DocumentAnswer(NamedTuple):
+    """A whole page of its own, with its own Content-Security-Policy."""
+
+    body: bytes
+    policy: str
+
+
 class RedirectAnswer(NamedTuple):
     """The browser goes on to a path of the console."""
 
@@ -124,7 +131,7 @@ class RedirectAnswer(NamedTuple):
     cookies: tuple[Cookie, ...] = ()
 
 
-Answer = HtmlAnswer | JsonAnswer | RedirectAnswer
+Answer = HtmlAnswer | JsonAnswer | DocumentAnswer | RedirectAnswer
 Handle = Callable[[Visit], Awaitable[Answer]]
 
 

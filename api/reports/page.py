@@ -24,10 +24,11 @@ from clearhold.api.html.page import (
     table,
     tiles,
 )
+from clearhold.api.reports.kri_words import NOT_MEASURED, kri_name, limit_words, measured
 from clearhold.api.reports.schemas import WeeklyKri, WeeklyReport
 from clearhold.api.reports.service import detector_totals
 from clearhold.api.reports.weekly import WeekOfProgram
-from clearhold.features.catalogue.kris import KRIS, KriStatus, KriUnit
+from clearhold.features.catalogue.kris import KriStatus
 from clearhold.features.core.instants import datetime_of, written_instant
 from clearhold.features.core.money import money
 from clearhold.features.core.vocabulary import HOLD_FROM, REVIEW_FROM, WAITING, Band
@@ -37,10 +38,7 @@ _MOST_SCORE: Final = 100
 _DAYS: Final = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 _SHAPES: Final = {KriStatus.OK: "●", KriStatus.WATCH: "▲", KriStatus.BREACH: "■", KriStatus.UNMEASURED: "○"}
 _BAND_SHAPES: Final = {Band.CLEAR: "●", Band.REVIEW: "▲", Band.HOLD: "■", Band.UNSCORED: "○"}
-_PERCENT_ENDS: Final = ("_rate", "_share", "_use", "_concentration")
-_LOWER_LIMITS: Final = {kri.name.value for kri in KRIS if kri.is_lower}
 _MINUS: Final = "\N{MINUS SIGN}"
-_NOTHING: Final = "\N{EN DASH}"
 
 
 def page_of(week: WeekOfProgram) -> Page:
@@ -149,13 +147,13 @@ def _kris(kris: Sequence[WeeklyKri]) -> h.Node:
     heads = ("Indicator", "Status", "Status before", "Value", "Value before", "Change", "Limit", "n")
     body = [
         (
-            _kri_name(kri.name),
+            kri_name(kri.name),
             _status(kri.status),
             _status(kri.prior_status),
-            _measured(kri, kri.value),
-            _measured(kri, kri.prior),
+            measured(kri.name, kri.unit, kri.value),
+            measured(kri.name, kri.unit, kri.prior),
             _change(kri),
-            _limit(kri),
+            limit_words(kri.name, kri.unit, kri.threshold),
             f"{kri.n:,}",
         )
         for kri in kris
@@ -204,39 +202,16 @@ def _status(status: KriStatus) -> h.Node:
     return h.span(class_=f"status {status}")[f"{_SHAPES[status]} {status}"]
 
 
-def _kri_name(name: str) -> str:
-    words = name.replace("_", " ")
-    return f"ACH{words[3:]}" if words.startswith("ach ") else words[:1].upper() + words[1:]
-
-
-def _measured(kri: WeeklyKri, value: float | None) -> str:
-    if value is None:
-        return _NOTHING
-    if kri.unit is KriUnit.RATIO:
-        return f"{value * 100:,.2f}\N{NO-BREAK SPACE}%" if kri.name.endswith(_PERCENT_ENDS) else f"{value:,.2f}"
-    if kri.unit is KriUnit.CENTS:
-        return money(round(value))
-    if kri.unit is KriUnit.COUNT:
-        return f"{value:,.0f}"
-    return f"{value:,.1f}\N{NO-BREAK SPACE}{kri.unit}"
-
-
 def _change(kri: WeeklyKri) -> str:
     if kri.delta is None:
-        return _NOTHING
+        return NOT_MEASURED
     if not kri.delta:
         return "±0"
-    return f"{'+' if kri.delta > 0 else _MINUS}{_measured(kri, abs(kri.delta))}"
-
-
-def _limit(kri: WeeklyKri) -> str:
-    if kri.threshold is None:
-        return _NOTHING
-    return f"{'≥' if kri.name in _LOWER_LIMITS else '≤'} {_measured(kri, kri.threshold)}"
+    return f"{'+' if kri.delta > 0 else _MINUS}{measured(kri.name, kri.unit, abs(kri.delta))}"
 
 
 def _figure(score: int | None) -> str:
-    return _NOTHING if score is None else str(score)
+    return NOT_MEASURED if score is None else str(score)
 
 
 def _hours(hours: float | None) -> str:

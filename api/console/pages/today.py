@@ -6,23 +6,20 @@ from typing import Final
 import htpy as h
 import msgspec
 
-from clearhold.api.console.components.figures import sparkline, states, use_bar
-from clearhold.api.console.components.words import band_mark, count, key, moment, money, outsider
+from clearhold.api.console.components.program_rows import program_table
+from clearhold.api.console.components.words import count, key, moment
 from clearhold.api.console.frame import places_of
 from clearhold.api.console.visit import Answer, HtmlAnswer, RedirectAnswer, Visit
 from clearhold.api.counts.routes import DUE_SOON_US, Counts, CountsQuery
 from clearhold.api.metrics.routes import Metrics, MetricsQuery
-from clearhold.api.overview.routes import CapNearlyUsed, Overview, OverviewQuery, ProgramOverview
+from clearhold.api.overview.routes import Overview, OverviewQuery
 from clearhold.api.record.service import CheckpointsQuery, RecordCheckpoint
 from clearhold.features.core.canonical import Chain
-from clearhold.features.core.entries.actions import COUNTED_KINDS
 from clearhold.features.core.errors import ErrorCode, ForbiddenError, UnavailableError
 from clearhold.features.core.instants import format_instant, written_instant
 from clearhold.features.core.principal import KeyScope
 
 PATH: Final = "/console/today"
-
-_MOST_CAPS: Final = 2
 
 
 class TodayView(msgspec.Struct, frozen=True, kw_only=True):
@@ -96,7 +93,7 @@ def _page(visit: Visit, view: TodayView) -> h.Element:
     return h.div(".today")[
         h.h1["Today"],
         _summary(view.counts, view.held_cents) if view.counts is not None else None,
-        h.section[h.h2["Programs"], _programs(view.overview)],
+        h.section[h.h2["Programs"], program_table(view.overview)],
         h.section[h.h2["Decided by the platform alone, this UTC day"], _platform(view.metrics)],
         h.section[h.h2["Record"], _record(visit, view.checkpoints)] if view.checkpoints is not None else None,
     ]
@@ -127,59 +124,6 @@ def _until(as_of: str) -> str:
 
 def _approvals(number: int) -> str:
     return f"{count(number, 'request')} {'waits' if number == 1 else 'wait'} for a second person"
-
-
-def _programs(overview: Overview) -> h.Node:
-    if not overview.programs:
-        return h.p(".empty")[
-            "There are no programs yet. An administrator creates them: ",
-            h.code["POST /api/admin/programs"],
-            ".",
-        ]
-    heads = ("Program", "Score", "30 days", "Indicators", "Waiting", "Late", "Limits near their end")
-    figures = {"Waiting", "Late"}
-    return h.div(".wide", tabindex="0", role="region", aria_label="Programs")[
-        h.table(".programs")[
-            h.thead[h.tr[(h.th(scope="col", class_="number" if each in figures else None)[each] for each in heads)]],
-            h.tbody[(_program(each) for each in overview.programs)],
-        ]
-    ]
-
-
-def _program(program: ProgramOverview) -> h.Element:
-    measured = [each for each in program.history if each is not None]
-    words = (
-        f"Scores of 30 days: {min(measured)} to {max(measured)}, last {measured[-1]}" if measured else "No scores yet"
-    )
-    queue = f"/console/queue?programId={program.program_id}"
-    return h.tr[
-        h.th(scope="row")[
-            outsider(program.name), h.span(".simulated")["simulated"] if program.simulated is True else None
-        ],
-        h.td[band_mark(program.band, program.score), h.span(".small")[f" n = {program.n}"]],
-        h.td[sparkline(program.history, words)],
-        h.td[states(program.kris)],
-        h.td(".number")[h.a(href=queue)[f"{program.waiting:,}"] if program.waiting else "0"],
-        h.td(".number")[h.a(".late", href=f"{queue}&overdue=true")[f"{program.overdue:,}"] if program.overdue else "0"],
-        h.td[_caps(program.caps)],
-    ]
-
-
-def _caps(caps: tuple[CapNearlyUsed, ...] | None) -> h.Node:
-    if caps is None:
-        return "not known right now"
-    if not caps:
-        return "none"
-    return h.ul(".caps")[
-        (h.li[use_bar(each.share, _cap_words(each)), h.span[_cap_words(each)]] for each in caps[:_MOST_CAPS]),
-        h.li[f"and {len(caps) - _MOST_CAPS} more"] if len(caps) > _MOST_CAPS else None,
-    ]
-
-
-def _cap_words(cap: CapNearlyUsed) -> str:
-    is_count = cap.kind in COUNTED_KINDS
-    observed, most = (cap.observed, cap.cap) if is_count else (money(cap.observed), money(cap.cap))
-    return f"{cap.kind.value.replace('_', ' ')}: {observed} of {most}, {cap.share:.0%}"
 
 
 def _platform(metrics: Metrics | None) -> h.Node:

@@ -1,0 +1,140 @@
+"""Programs on the console: the table, one program, its limits and its weeks."""
+
+import re
+from http import HTTPStatus
+from typing import Any
+
+import httpx
+import pytest
+
+from tests.support.console import Browser, ConsoleApp
+from tests.support.running_app import RunningApp
+
+PROGRAMS = "/console/programs"
+
+
+def content_of_200(answer: httpx.Response) -> dict[str, Any]:
+    assert answer.status_code == HTTPStatus.OK, answer.text
+    content: dict[str, Any] = answer.json()
+    return content
+
+
+def words_of(page: httpx.Response) -> str:
+    return " ".join(re.sub(r"<[^>]*>", " ", page.text.partition("<main")[2]).split())
+
+
+def limits_of(api: RunningApp, tenant: dict[str, Any], program: dict[str, Any]) -> dict[str, Any]:
+    read: dict[str, Any] = content_of_200(
+        api.client.get(f"/api/limits/program/{program['id']}", headers=api.operator(tenant))
+    )
+    return read
+
+
+def requested(browser: Browser, program: dict[str, Any], **fields: str) -> httpx.Response:
+    path = f"{PROGRAMS}/{program['id']}"
+    return browser.send_form(browser.get(path), f"{path}/limits", **fields)
+
+
+def test_given_programs_then_each_name_leads_to_its_page(browser: Browser, program: dict[str, Any]) -> None:
+    page = browser.get(PROGRAMS)
+    assert f'href="{PROGRAMS}/{program["id"]}"' in page.text
+    assert "1 program " in words_of(page)
+
+
+def test_given_no_snapshot_then_nothing_is_shown_as_zero(browser: Browser, program: dict[str, Any]) -> None:
+    words = words_of(browser.get(f"{PROGRAMS}/{program['id']}"))
+    assert "No score yet." in words
+    assert "No snapshot of the indicators was taken yet." in words
+
+
+def test_given_a_snapshot_then_the_page_has_every_indicator_with_its_state_and_its_number(
+    api: RunningApp, tenant: dict[str, Any], program: dict[str, Any], browser: Browser
+) -> None:
+    content_of_200(api.client.post(f"/api/kri/snapshot/{program['id']}", headers=api.operator(tenant)))
+    report = content_of_200(api.client.get(f"/api/reports/program/{program['id']}", headers=api.operator(tenant)))
+    words = words_of(browser.get(f"{PROGRAMS}/{program['id']}")).partition("Key risk indicators")[2]
+    assert len(report["kris"]) == 18
+    assert words.count("not measured") >= sum(each["status"] == "unmeasured" for each in report["kris"].values())
+    for name in report["kris"]:
+        assert name.replace("_", " ").removeprefix("ach ").split(" ", 1)[-1] in words
+
+
+@pytest.mark.parametrize(
+    ("kind", "cap", "field", "stored"),
+    [
+        ("ach_debit_daily", "250,000", "capCents", "25000000"),
+        ("per_transaction", "1234.50", "capCents", "123450"),
+        ("entity_velocity_24h", "25", "capCount", 25),
+    ],
+)
+def test_given_a_limit_that_is_requested_then_it_waits_for_another_person_and_then_is_in_force(
+    api: RunningApp,
+    tenant: dict[str, Any],
+    program: dict[str, Any],
+    browser: Browser,
+    kind: str,
+    cap: str,
+    field: str,
+    stored: str | int,
+) -> None:
+    answer = requested(browser, program, kind=kind, cap=cap, note="The pilot is over.")
+    (pending,) = limits_of(api, tenant, program)["pending"]
+    assert answer.status_code == HTTPStatus.SEE_OTHER
+    assert (pending["kind"], pending[field], pending["requestedBy"]) == (kind, stored, "ann@bank.example")
+    assert "Waits for a second person" in words_of(browser.get(f"{PROGRAMS}/{program['id']}"))
+    path = f"/api/actions/{pending['actionId']}/approve"
+    content_of_200(api.client.post(path, json={}, headers=api.operator(tenant, "bob@bank.example")))
+    limits = limits_of(api, tenant, program)
+    assert not limits["pending"]
+    assert next(each for each in limits["limits"] if each["kind"] == kind)[field] == stored
+    assert "approved by bob@bank.example" in words_of(browser.get(f"{PROGRAMS}/{program['id']}"))
+
+
+@pytest.mark.parametrize(
+    ("kind", "cap"),
+    [
+        ("ach_debit_daily", "1.5"),
+        ("ach_debit_daily", "12,34"),
+        ("ach_debit_daily", "-1"),
+        ("ach_debit_daily", "\N{ARABIC-INDIC DIGIT ONE}"),
+        ("ach_debit_daily", "9" * 30),
+        ("entity_velocity_24h", "2.00"),
+        ("entity_velocity_24h", ""),
+        ("no_such_kind", "1"),
+    ],
+)
+def test_given_a_limit_that_is_refused_then_the_page_says_why_and_keeps_the_typed_words(
+    api: RunningApp, tenant: dict[str, Any], program: dict[str, Any], browser: Browser, kind: str, cap: str
+) -> None:
+    note = "<b>why</b>"
+    page = requested(browser, program, kind=kind, cap=cap, note=note)
+    assert page.status_code in {HTTPStatus.BAD_REQUEST, HTTPStatus.CONFLICT}
+    assert 'class="refusal"' in page.text
+    assert "<b>why</b>" not in page.text
+    assert "&lt;b&gt;why&lt;/b&gt;" in page.text
+    assert limits_of(api, tenant, program)["pending"] == []
+
+
+def test_given_the_weekly_report_then_it_is_the_page_of_the_interface(
+    api: RunningApp, tenant: dict[str, Any], program: dict[str, Any], browser: Browser
+) -> None:
+    link = re.search(
+        rf'href="({PROGRAMS}/{program["id"]}/week\?week=([^"]+))"', browser.get(f"{PROGRAMS}/{program['id']}").text
+    )
+    assert link is not None
+    query = {"week": link[2], "format": "html"}
+    wanted = api.client.get(f"/api/reports/weekly/{program['id']}", params=query, headers=api.operator(tenant))
+    page = browser.get(link[1])
+    assert page.text == wanted.text
+    assert page.headers["content-security-policy"] == wanted.headers["content-security-policy"]
+    assert browser.get(f"{PROGRAMS}/{program['id']}/week?week=2026-W99").status_code == HTTPStatus.BAD_REQUEST
+
+
+def test_given_a_program_of_another_bank_then_it_is_not_known(
+    api: RunningApp, console: ConsoleApp, program: dict[str, Any]
+) -> None:
+    other = console.browser()
+    stranger = api.create_tenant("other-bank")
+    assert other.sign_in(stranger["operatorToken"]).status_code == HTTPStatus.SEE_OTHER
+    for path in ("", "/week"):
+        assert other.get(f"{PROGRAMS}/{program['id']}{path}").status_code == HTTPStatus.NOT_FOUND
