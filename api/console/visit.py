@@ -117,7 +117,7 @@ class JsonAnswer(NamedTuple):
 
 
 class DocumentAnswer(NamedTuple):
-    """A whole page of its own, with its own Content-Security-Policy."""
+    """A whole page with its own Content-Security-Policy."""
 
     body: bytes
     policy: str

@@ -37,11 +37,15 @@ def paths(reader: Person) -> dict[str, str]:
     reader.page.goto("/console/queue")
     stack = reader.page.locator("#stacks .stack").first.get_attribute("href") or ""
     account = reader.page.locator("#stacks .stack code").first.inner_text()
+    reader.page.goto("/console/programs")
+    program = reader.page.locator(".programs th a").first.get_attribute("href") or ""
     return {
         "today": "/console/today",
         "queue": "/console/queue",
         "queue-table": "/console/queue?view=table",
         "approvals": "/console/approvals",
+        "programs": "/console/programs",
+        "program": program,
         "workspace": stack,
         "thing": f"/console/things/account/{account}",
         "search": "/console/search?q=bacc",

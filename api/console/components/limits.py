@@ -37,9 +37,19 @@ def cap_words(kind: CapKind, cap: Cap) -> str:
 
 def limit_table(limits: Limits) -> h.Node:
     heads = ("Limit", "In force", "Used now", "", "Since", "By")
+    figures = {"In force", "Used now"}
     return h.div(".wide", tabindex="0", role="region", aria_label="Limits")[
         h.table[
-            h.thead[h.tr[(h.th(scope="col")[each or h.span(".hidden")["Share"]] for each in heads)]],
+            h.thead[
+                h.tr[
+                    (
+                        h.th(scope="col", class_="number" if each in figures else None)[
+                            each or h.span(".hidden")["Share"]
+                        ]
+                        for each in heads
+                    )
+                ]
+            ],
             h.tbody[(_row(each) for each in limits.limits)],
         ]
     ]

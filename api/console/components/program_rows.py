@@ -1,4 +1,4 @@
-"""Programs as rows: the score with its last 30 days, the indicators, what waits, and limits that are nearly used up."""
+"""Programs as rows: score and its last 30 days, indicators, waiting alerts, and limits that are nearly used up."""
 
 from typing import Final
 

@@ -73,7 +73,7 @@ async def show(visit: Visit) -> Answer:
 
 
 async def week(visit: Visit) -> Answer:
-    """The weekly report as a page of its own, to read and to print."""
+    """The weekly report as a separate page, to read and to print."""
     query = _WEEK.read_query([*visit.query.items()])
     page = page_of(await visit.services.weekly_reports.read(visit.principal, visit.params["program_id"], query.week))
     return DocumentAnswer(page.body, page.policy)
@@ -155,9 +155,7 @@ def _transitions(report: ProgramReport) -> h.Node:
     if not report.transitions:
         return h.p(".small")["No change of band in 30 days."]
     newest = report.transitions[::-1][:5]
-    return h.ul(".plain.small")[
-        (h.li[moment(each.at), f" {each.from_} to {each.to}"] for each in newest)
-    ]
+    return h.ul(".plain.small")[(h.li[moment(each.at), f" {each.from_} to {each.to}"] for each in newest)]
 
 
 def _kris(report: ProgramReport) -> h.Node:
@@ -216,10 +214,11 @@ def _autonomy_part(autonomy: ProgramAutonomy | None) -> h.Node:
             h.table[
                 h.thead[
                     h.tr[
-                        (
-                            h.th(scope="col")[each]
-                            for each in ("Detector", "Closed alone", "Alerts", "Decided by persons", "Against it")
-                        )
+                        h.th(scope="col")["Detector"],
+                        h.th(scope="col")["Closed alone"],
+                        h.th(".number", scope="col")["Alerts"],
+                        h.th(".number", scope="col")["Decided by persons"],
+                        h.th(scope="col")["Against it"],
                     ]
                 ],
                 h.tbody[(_evidence(each) for each in autonomy.eligibility)],
@@ -236,7 +235,7 @@ def _evidence(row: DetectorEligibility) -> h.Element:
         h.td["yes" if row.closable else "no"],
         h.td(".number")[f"{row.alerts:,}"],
         h.td(".number")[f"{row.reviewed:,}"],
-        h.td["; ".join(_OBJECTIONS[each] for each in row.objections) or "nothing"],
+        h.td(".words")["; ".join(_OBJECTIONS[each] for each in row.objections) or "nothing"],
     ]
 
 

@@ -7,7 +7,7 @@ import htpy as h
 import msgspec
 
 from clearhold.api.console.components.program_rows import program_table
-from clearhold.api.console.components.words import count, key, moment
+from clearhold.api.console.components.words import count, key, moment, money
 from clearhold.api.console.frame import places_of
 from clearhold.api.console.visit import Answer, HtmlAnswer, RedirectAnswer, Visit
 from clearhold.api.counts.routes import DUE_SOON_US, Counts, CountsQuery

@@ -99,6 +99,7 @@ const send = async (form, submitter) => {
   const body = new URLSearchParams(/** @type {any} */ (new FormData(form, submitter)));
   const name = form.dataset.draft === undefined ? '' : (place.querySelector('.title bdi')?.textContent ?? '');
   const line = lineOf(name);
+  const from = form.dataset.draft === undefined ? location.pathname + location.search : `/console/stacks/${form.dataset.draft}`;
   pending.add(form);
   form.inert = true;
   form.ariaBusy = 'true';
@@ -111,10 +112,16 @@ const send = async (form, submitter) => {
   const to = answer.headers.get('HX-Redirect');
   if (answer.ok) forgetDraft(form);
   if (form.isConnected) line.remove();
-  if (!form.isConnected) line.end(answer.ok ? 'recorded.' : 'not recorded, your text is kept.', `/console/stacks/${form.dataset.draft}`);
+  if (!form.isConnected) line.end(outcome(answer, to), from);
   else if (answer.status === 401) form.submit();
   else if (to !== null) go(to);
   else await show(answer, place);
+};
+
+/** What is said of a form that the page no longer shows. @param {Response} answer @param {string | null} to */
+const outcome = (answer, to) => {
+  if (!answer.ok) return 'not recorded, your text is kept.';
+  return to === null ? 'recorded in part, or not at all.' : 'recorded.';
 };
 
 /** The page that answers, with the focus at what it says. @param {Response} answer @param {Element} place */
