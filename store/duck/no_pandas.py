@@ -1,7 +1,7 @@
 """Statements with parameters without a search for pandas.
 
 DuckDB tries to import pandas twice for each parameter of a statement. Where it is not installed, each try is a search
-through all folders of modules; None in its place is the answer of that search, at once (decision 0098).
+through all folders of modules; None in its place is the answer of that search, at once (decision 0099).
 """
 
 import sys
