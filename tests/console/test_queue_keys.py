@@ -85,6 +85,8 @@ def test_given_a_page_whose_scripts_are_late_when_a_choice_is_pressed_then_it_is
         page.goto(f"/console/stacks/{stack_id}", wait_until="commit")
         expect(page.get_by_label("Narrative")).to_be_visible()
         page.keyboard.press("c")
+        while not ann.waiting:  # a request that comes after the release would wait for good
+            page.wait_for_timeout(20)
         expect(page.get_by_role("radio", name=CLOSE)).not_to_be_checked()
         ann.release()
 

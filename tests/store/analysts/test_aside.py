@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from time import monotonic
 from typing import Final
@@ -89,6 +90,17 @@ def test_given_a_program_that_ends_when_it_is_stood_in_for_then_the_code_is_its_
     assert scheduling.run_aside(command) == code
 
 
+@pytest.fixture
+def heeded(number: signal.Signals) -> Iterator[None]:
+    """The signal is not ignored, as SIGHUP is in a run under nohup."""
+    before = signal.getsignal(number)
+    if before is signal.SIG_IGN:
+        signal.signal(number, signal.SIG_DFL)
+    yield
+    signal.signal(number, before)
+
+
+@pytest.mark.usefixtures("heeded")
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_given_a_signal_when_a_program_is_stood_in_for_then_it_gets_it(number: signal.Signals) -> None:
     with subprocess.Popen(stand_in(sys.executable, "-c", WAITING), stdout=subprocess.PIPE) as process:
