@@ -8,13 +8,14 @@ import htpy as h
 import msgspec
 
 from clearhold.api.actions.schemas import Action, ActionsQuery, ApprovalRequest, EndingRequest
+from clearhold.api.console.components.limits import cap_words
 from clearhold.api.console.components.words import count, moment, money, outsider, outsider_prose
 from clearhold.api.console.four_eyes import approval_note
 from clearhold.api.console.visit import Answer, HtmlAnswer, RedirectAnswer, Visit
 from clearhold.api.http.envelope import retry_headers
 from clearhold.api.http.error_table import ERRORS
 from clearhold.api.http.request_schema import RequestSchema
-from clearhold.features.core.entries.actions import ActionStatus, ActionType, same_person
+from clearhold.features.core.entries.actions import ActionStatus, ActionType, CapKind, same_person
 from clearhold.features.core.errors import FieldCode, RiskError, invalid
 from clearhold.features.core.principal import OperatorIdentity
 
@@ -42,6 +43,8 @@ _WORDS: Final[Mapping[ActionType, str]] = {
     ActionType.APPLY_CONFIG: "Apply a configuration",
 }
 _CENTS: Final = "Cents"
+_CAPS: Final = ("from", "to")
+"""Of a changed limit, whose unit follows from its kind."""
 
 
 class ApprovalButton(StrEnum):
@@ -166,8 +169,15 @@ def _change(change: Mapping[str, Any] | None) -> h.Node:
     """What the request changes, a row for each part; of a part with an old and a new value both."""
     if change is None:
         return None
+    kind = change.get("kind")
+    words = {name: cap_words(CapKind(kind), change.get(name)) for name in _CAPS} if kind in set(CapKind) else {}
     return h.table(".change")[
-        h.tbody[(h.tr[h.th(scope="row")[name], h.td[_value(name, value)]] for name, value in change.items())]
+        h.tbody[
+            (
+                h.tr[h.th(scope="row")[name], h.td[words.get(name) or _value(name, value)]]
+                for name, value in change.items()
+            )
+        ]
     ]
 
 

@@ -60,11 +60,11 @@ def test_given_a_snapshot_then_the_page_has_every_indicator_with_its_state_and_i
 
 
 @pytest.mark.parametrize(
-    ("kind", "cap", "field", "stored"),
+    ("kind", "cap", "field", "stored", "shown_as"),
     [
-        ("ach_debit_daily", "250,000", "capCents", "25000000"),
-        ("per_transaction", "1234.50", "capCents", "123450"),
-        ("entity_velocity_24h", "25", "capCount", 25),
+        ("ach_debit_daily", "250,000", "capCents", "25000000", "250,000.00 USD"),
+        ("per_transaction", "1234.50", "capCents", "123450", "1,234.50 USD"),
+        ("entity_velocity_24h", "25", "capCount", 25, "25"),
     ],
 )
 def test_given_a_limit_that_is_requested_then_it_waits_for_another_person_and_then_is_in_force(
@@ -76,12 +76,16 @@ def test_given_a_limit_that_is_requested_then_it_waits_for_another_person_and_th
     cap: str,
     field: str,
     stored: str | int,
+    shown_as: str,
 ) -> None:
     answer = requested(browser, program, kind=kind, cap=cap, note="The pilot is over.")
     (pending,) = limits_of(api, tenant, program)["pending"]
     assert answer.status_code == HTTPStatus.SEE_OTHER
     assert (pending["kind"], pending[field], pending["requestedBy"]) == (kind, stored, "ann@bank.example")
     assert "Waits for a second person" in words_of(browser.get(f"{PROGRAMS}/{program['id']}"))
+    assert f"from no limit kind {kind} note The pilot is over. to {shown_as} " in words_of(
+        browser.get("/console/approvals")
+    )
     path = f"/api/actions/{pending['actionId']}/approve"
     content_of_200(api.client.post(path, json={}, headers=api.operator(tenant, "bob@bank.example")))
     limits = limits_of(api, tenant, program)
