@@ -6,10 +6,10 @@ Exit codes  0 no changes, or applied; 1 a file has faults, or the service refuse
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Any, Final
+from typing import Annotated, Any, Final, NoReturn
 
 import msgspec
 import typer
@@ -38,15 +38,14 @@ config = typer.Typer(no_args_is_help=True)
 
 @config.command()
 def export(folder: Folder, url: Url, token: OperatorToken, operator: Operator = NAME) -> None:
-    """Write the configuration in force into a directory; files of an earlier export that are not in it are removed."""
+    """Write the configuration in force into a directory; files of an earlier export that are not in it are removed.
+
+    Refused where the folders of a configuration have other files.
+    """
     with _service(url, token, operator) as service:
         exported = service.config()
     files = msgspec.convert(exported["files"], tuple[ConfigFile, ...])
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        write_config(folder, exported["tenant"], files)
-    except OSError as error:
-        fail(f"{folder} cannot be written: {error.strerror}.")
+    _write_into(folder, exported["tenant"], files)
     typer.echo(f"{len(files)} files, digest {exported['sha256']}")
 
 
@@ -63,10 +62,7 @@ def format_files(folder: Folder) -> None:
     """Rewrite the files of a directory as an export writes them, without a service. Comments are lost."""
     read = _config_of(folder)
     files = normal_files(read.files)
-    try:
-        write_config(folder, read.tenant, files)
-    except OSError as error:
-        fail(f"{folder} cannot be written: {error.strerror}.")
+    _write_into(folder, read.tenant, files)
     typer.echo(f"{len(files)} files, digest {config_sha256(read.tenant, files)}")
 
 
@@ -167,9 +163,23 @@ def _config_of(folder: Path) -> ReadConfig:
     except OSError as error:
         fail(f"{folder} cannot be read: {error.strerror}.")
     except ConfigDirError as error:
-        for fault in error.faults:
-            note(f"{folder}/{fault}")
-        fail(f"{len(error.faults)} fault{'' if len(error.faults) == 1 else 's'}. Nothing was changed.", EXIT_WRONG)
+        _fail_with(folder, error)
+
+
+def _write_into(folder: Path, tenant: str, files: Iterable[ConfigFile]) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        write_config(folder, tenant, files)
+    except OSError as error:
+        fail(f"{folder} cannot be written: {error.strerror}.")
+    except ConfigDirError as error:
+        _fail_with(folder, error)
+
+
+def _fail_with(folder: Path, error: ConfigDirError) -> NoReturn:
+    for fault in error.faults:
+        note(f"{folder}/{fault}")
+    fail(f"{len(error.faults)} fault{'' if len(error.faults) == 1 else 's'}. Nothing was changed.", EXIT_WRONG)
 
 
 @contextmanager

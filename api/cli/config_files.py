@@ -24,6 +24,9 @@ FOLDERS: Final = ("policies", "programs", "rules", "webhooks")
 MOST_BYTES: Final = 500_000
 _END: Final = b"\n...\n"
 _NOT_WHOLE: Final = "is missing: this is no configuration, or its export did not come to its end"
+_FOREIGN: Final = "is no file of a configuration. Move it away, or write into another directory"
+_SCHEMA_LINE: Final = f"schema: {SCHEMA}".encode()
+_FRESH: Final = ".new"
 _WIDTH: Final = 110
 
 
@@ -65,7 +68,13 @@ def yaml_text(value: Mapping[str, Any]) -> str:
 
 
 def write_config(folder: Path, tenant: str, files: Iterable[ConfigFile]) -> None:
-    """Write a configuration, and remove the files of one that was there before."""
+    """Write a configuration, and remove the files of one that was there before.
+
+    ConfigDirError, and nothing is written, where its folders have anything else.
+    """
+    foreign = [path for path in _paths(folder) if not _is_of_configuration(path)]
+    if foreign:
+        raise ConfigDirError(DirFault(path.relative_to(folder).as_posix(), _FOREIGN) for path in foreign)
     texts = {file.path: yaml_text(file.value).encode() for file in files}
     (folder / HEAD).unlink(missing_ok=True)
     for path in [*_paths(folder)]:
@@ -167,12 +176,24 @@ def _fault(sentence: str) -> FileFault:
     return FileFault("", sentence)
 
 
+def _is_of_configuration(path: Path) -> bool:
+    """Whether a file names the schema, or was left by a write that was cut off."""
+    if path.is_symlink() or not path.is_file():
+        return False
+    if path.name.startswith(".") and path.name.endswith(_FRESH):
+        return True
+    try:
+        return _SCHEMA_LINE in (line.rstrip() for line in read_given(path).splitlines())
+    except TooLargeError:
+        return False
+
+
 def _write(path: Path, content: bytes) -> None:
     """Write a file that is not as it should be; a reader never sees a part of it."""
     path.parent.mkdir(parents=True, exist_ok=True)
     if path.is_file() and not path.is_symlink() and path.read_bytes() == content:
         return
-    fresh = path.with_name(f".{path.name}.new")
+    fresh = path.with_name(f".{path.name}{_FRESH}")
     fresh.write_bytes(content)
     fresh.replace(path)
 

@@ -62,7 +62,7 @@ def test_given_a_workspace_on_its_way_when_a_choice_is_pressed_then_it_is_made_t
         page.goto(QUEUE)
         first, second = ids(page)[:2]
         ann.held = {f"/console/stacks/{second}"}
-        page.goto(QUEUE)  # what was read ahead is left behind
+        page.goto(QUEUE)  # a new page: no workspace is prefetched
         form_of(page, first)
         for key in ("j", "Enter", "c"):
             page.keyboard.press(key)

@@ -148,3 +148,37 @@ def test_given_an_export_that_did_not_come_to_its_end_then_it_is_no_configuratio
 
 def test_given_a_directory_that_is_not_there_then_the_command_does_not_start(tmp_path: Path) -> None:
     assert CliRunner().invoke(app, ["config", "check", str(tmp_path / "none")]).exit_code == 2
+
+
+@pytest.mark.parametrize("name", ["rules/notes.txt", "policies/clock.yaml", "programs/payroll/deep/main.py"])
+def test_given_files_of_something_else_when_written_then_nothing_is_removed_or_changed(
+    tmp_path: Path, name: str
+) -> None:
+    other = tmp_path / name
+    other.parent.mkdir(parents=True)
+    other.write_text("schema of mine\n")
+    with pytest.raises(ConfigDirError, match="Move it away"):
+        write_config(tmp_path, "first-bank", [ConfigFile(path=CLOCK_PATH, value=GOOD[CLOCK_PATH])])
+    assert other.read_text() == "schema of mine\n"
+    assert [each for each in tmp_path.rglob("*") if each.is_file()] == [other]
+
+
+def test_given_a_linked_folder_when_written_then_neither_the_link_nor_what_it_leads_to_is_changed(
+    tmp_path: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    elsewhere = tmp_path_factory.mktemp("elsewhere")
+    (tmp_path / "rules").symlink_to(elsewhere)
+    with pytest.raises(ConfigDirError, match="rules"):
+        write_config(tmp_path, "first-bank", [ConfigFile(path=RULE_PATH, value=RULE)])
+    assert (tmp_path / "rules").is_symlink()
+    assert not [*elsewhere.iterdir()]
+
+
+def test_given_a_write_that_was_cut_off_when_written_then_its_rest_is_removed(folder: Path) -> None:
+    rest = folder / "policies" / ".clock.yaml.new"
+    rest.write_bytes(b"sche")
+    write_config(folder, "first-bank", [ConfigFile(path=CLOCK_PATH, value=GOOD[CLOCK_PATH])])
+    assert sorted(each.relative_to(folder).as_posix() for each in folder.rglob("*") if each.is_file()) == [
+        "clearhold.yaml",
+        CLOCK_PATH,
+    ]
