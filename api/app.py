@@ -53,7 +53,7 @@ from clearhold.flows.backtests import BacktestRunner
 from clearhold.flows.bank_work import BankWork, Webhooks
 from clearhold.flows.engine import Engine
 from clearhold.flows.lake.copying import LakeCollector, LakeCopying, opened_lake
-from clearhold.flows.live.committed import given_to
+from clearhold.flows.live.committed import LiveCommits
 from clearhold.flows.live.feed import CommitFeed, FeedCollector
 from clearhold.flows.live.publishing import LIVE, LiveCollector, LivePublishing, opened_live
 from clearhold.flows.running.supervision import Supervision
@@ -190,10 +190,10 @@ def _started_flow(
     is_simulated = tenancy.programs.is_simulated
     bounds = LiveBounds(settings.live_entries, settings.live_hours * HOUR_US) if settings.live else None
     live = opened_live(bounds, target, stores.database, stores.progress, is_simulated, opened, clock=stores.clock)
-    to_live_readers = given_to((feed.on_commit, live.on_commit), is_simulated)
+    commits = LiveCommits(is_simulated, before=(live.before_commit,), after=(feed.on_commit, live.on_commit))
 
     def on_commit(rows: RowTables) -> None:
-        for each in (*follow, to_live_readers):
+        for each in (*follow, commits.on_commit):
             each(rows)
 
     engine = Engine(
@@ -206,6 +206,7 @@ def _started_flow(
         clock=stores.clock,
         copy_control=stores.control_copy.copy_all,
         maintenance_tasks=(stores.record.checkpoints.sign_due, webhooks.forget_when_due),
+        before_commit=commits.before_commit,
         on_commit=on_commit,
         outbox=webhooks.outbox.deliveries_for,
     )

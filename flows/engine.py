@@ -28,7 +28,7 @@ from clearhold.features.core.errors import UnavailableError
 from clearhold.features.core.instants import MINUTE_US, SECOND_US
 from clearhold.features.core.log_entry import EntryKind
 from clearhold.features.shard.questions import LackingPolicies, Owner
-from clearhold.flows.commit.committer import Committer, EventTally, FlowCollector, Outbox
+from clearhold.flows.commit.committer import BeforeCommit, Committer, EventTally, FlowCollector, Outbox
 from clearhold.flows.scorer.scorers import ScorerProcesses
 from clearhold.flows.scorer.scoring import LocalScorer
 from clearhold.store.clock import Clock, ServiceClock
@@ -82,12 +82,13 @@ class Engine:
         clock: Clock,
         copy_control: Callable[[], None] = lambda: None,
         maintenance_tasks: Sequence[Callable[[], None]] = (),
+        before_commit: BeforeCommit | None = None,
         on_commit: Callable[[RowTables], None] | None = None,
         outbox: Outbox | None = None,
     ) -> None:
         """``maintenance_tasks`` run in every round of maintenance, on its thread, and ``copy_control`` in some;
-        ``on_commit`` gets the rows of each commit, on the committer's thread: it must neither fail nor wait. ``outbox``
-        is the committer's.
+        ``on_commit`` gets the rows of each commit, on the committer's thread: it must neither fail nor wait.
+        ``before_commit`` and ``outbox`` are the committer's.
         """
         self.scorers, self.progress = scorers, progress
         self._open_redis, self._database, self._segments, self._clock = open_redis, database, segments, clock
@@ -97,6 +98,7 @@ class Engine:
             progress,
             epochs=committed_epochs(database),
             clock=clock,
+            before_commit=before_commit,
             on_commit=self._committed,
             outbox=outbox,
         )

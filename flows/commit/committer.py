@@ -37,6 +37,9 @@ _RETRY_S: Final = 1.0
 log = structlog.get_logger()
 
 
+BeforeCommit = Callable[[RowTables], None]
+"""Called with rows that are about to be committed. It must neither fail nor wait."""
+
 OnCommit = Callable[[RowTables, Mapping[int, int]], None]
 """Called with the committed rows and offsets."""
 
@@ -50,7 +53,7 @@ class Committer:
     A shard's epoch is 0 for its first owner; a larger one gives the shard to a new owner. A batch of a past epoch is
     dropped whole: its shards have another owner, which reads the same log. Each commit writes the epochs beside its
     offsets: they survive a restart and a loss of Redis. On the committer's thread ``outbox`` is called before a commit
-    with its rows, and ``on_commit`` after it.
+    with its rows, then ``before_commit`` with all rows, once for all its attempts, and ``on_commit`` after it.
     """
 
     def __init__(
@@ -60,12 +63,14 @@ class Committer:
         *,
         clock: Clock,
         epochs: Mapping[int, int],
+        before_commit: BeforeCommit | None = None,
         on_commit: OnCommit | None = None,
         outbox: Outbox | None = None,
     ) -> None:
         """``epochs`` are those in the tables."""
         self._writer, self._progress, self._clock = writer, progress, clock
-        self._epochs, self._on_commit, self._outbox = dict(epochs), on_commit, outbox
+        self._epochs, self._outbox = dict(epochs), outbox
+        self._before_commit, self._on_commit = before_commit, on_commit
         self._queue: list[RowBatch] = []
         self._entries = 0
         self._changed = Condition()
@@ -166,6 +171,8 @@ class Committer:
             rows = joined_by_type((rows, self._outbox(rows)))
         offsets = {shard: offset for batch in batches for shard, offset in batch.offsets.items()}
         epochs = {shard: epoch for batch in batches for shard, epoch in batch.epochs.items()}
+        if self._before_commit is not None:
+            self._before_commit(rows)
         while not self._abandoned.is_set():
             began = perf_counter()
             try:

@@ -1,7 +1,7 @@
 """The live events of rows: of a commit, made once for the feed and the streams, or of rows read back from the tables.
 
-commit ─▶ ``LiveCommit`` ─┬▶ feed      the first that asks makes the events, on its thread; meanwhile the other waits
-                          └▶ streams
+rows ─▶ ``LiveCommit`` ─┬▶ streams   get it before the commit, to make the events while DuckDB writes the rows
+          └ committed  ─┴▶ feed      and both get it after: the first that asks makes the events, another waits for them
 """
 
 from collections.abc import Callable, Sequence
@@ -18,8 +18,8 @@ from clearhold.store.tables import RowTables, columns_by_type
 IsSimulated = Callable[[str], bool]
 """Called with ids of programs, and of tenants for their own actions."""
 
-
 _TRANSFERS: Final = TransferRow.__name__
+_LIVE: Final = frozenset(kind.__name__ for kind in LIVE_COLUMNS)
 
 
 def events_of(rows: RowTables, is_simulated: IsSimulated) -> list[LiveEvent]:
@@ -50,14 +50,26 @@ class LiveCommit:
 OnLiveCommit = Callable[[LiveCommit], None]
 
 
-def given_to(readers: Sequence[OnLiveCommit], is_simulated: IsSimulated) -> Callable[[RowTables], None]:
-    """A function that gives each commit with live rows to the readers."""
-    names = {kind.__name__ for kind in LIVE_COLUMNS}
+class LiveCommits:
+    """Gives the live rows of each commit to their readers, on the committer's thread."""
 
-    def on_commit(rows: RowTables) -> None:
-        if not names.isdisjoint(rows):
-            commit = LiveCommit(rows, is_simulated)
-            for each in readers:
+    def __init__(
+        self, is_simulated: IsSimulated, *, before: Sequence[OnLiveCommit] = (), after: Sequence[OnLiveCommit]
+    ) -> None:
+        """``before`` are called when the rows are about to be committed, ``after`` once they are."""
+        self._is_simulated, self._before, self._after = is_simulated, before, after
+        self._newest: tuple[RowTables, LiveCommit] | None = None
+
+    def before_commit(self, rows: RowTables) -> None:
+        if not _LIVE.isdisjoint(rows):
+            commit = LiveCommit(rows, self._is_simulated)
+            self._newest = rows, commit
+            for each in self._before:
                 each(commit)
 
-    return on_commit
+    def on_commit(self, rows: RowTables) -> None:
+        if not _LIVE.isdisjoint(rows):
+            known, self._newest = self._newest, None
+            commit = known[1] if known and known[0] is rows else LiveCommit(rows, self._is_simulated)
+            for each in self._after:
+                each(commit)

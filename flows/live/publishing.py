@@ -1,10 +1,12 @@
 """Writes the events of committed rows into Redis, behind the commits: a separate thread, with a separate connection.
 
-commit ─▶ queue of commits ─▶ events ─▶ a transaction for every 128 ─▶ streams, newest scores, cursor of the shard
-             └ overflow, start, a failure of Redis, a pause: the tables are read, after the cursor
+rows ─▶ queue of commits ─▶ events ─▶ a transaction for every 128, packed ─▶ once committed: streams, newest scores,
+           └ overflow, start, a failure of Redis, a pause:                   cursor of the shard
+             the tables are read, after the cursor
 
-A commit costs the committer an append to the queue. Nothing waits for this thread: a queue that is full is dropped, and
-its commits are read from the tables.
+All is packed while DuckDB writes the rows, so only the call of Redis follows the commit. A commit costs the
+committer an append to the queue and a notice. Nothing waits for this thread: a queue that is full is dropped, and its
+commits are read from the tables.
 
 Memory    Above ``TRIM_OVER`` of Redis's limit half of the streams and of the newest scores goes each second, above
           ``SUSPEND_OVER`` nothing is written. Both lie below the half from which claims of idempotency are refused
@@ -32,7 +34,7 @@ from clearhold.flows.live.committed import IsSimulated, LiveCommit, events_of
 from clearhold.flows.running.counts import Distribution, counter, gauge, histogram
 from clearhold.store.clock import Clock
 from clearhold.store.duck.live_rows import CommittedLiveRows
-from clearhold.store.live.streams import LiveBounds, LiveStreams
+from clearhold.store.live.streams import LiveBounds, LiveStreams, LiveWrite
 from clearhold.store.redis_log.connect import connect_sync
 from clearhold.store.redis_log.progress import LogProgress
 from clearhold.store.redis_log.reader import offset_at
@@ -67,6 +69,15 @@ class LiveCounts:
         self.behind_since: float | None = None  # of the oldest commit that is not in the streams; monotonic
 
 
+class _Queued:
+    """A commit, with its writes once they are packed, and the time of the commit once it is there."""
+
+    def __init__(self, commit: LiveCommit) -> None:
+        self.commit = commit
+        self.writes: list[LiveWrite] | None = None
+        self.committed_at: float | None = None
+
+
 class LivePublishing:
     """``is_simulated`` is called with ids of programs and tenants. Without bounds nothing is written."""
 
@@ -86,7 +97,7 @@ class LivePublishing:
         self._streams = LiveStreams(client, self._bounds)
         self._pages, self._progress, self._is_simulated = CommittedLiveRows(database), progress, is_simulated
         self._is_ready: Callable[[], bool] = lambda: True
-        self._queue: deque[tuple[float, LiveCommit]] = deque()  # with the time of the commit
+        self._queue: deque[_Queued] = deque()  # only the last one may be uncommitted
         self._changed = Condition()
         self._is_missing = True  # at first: the commits before this start
         self._stopping = False
@@ -102,20 +113,31 @@ class LivePublishing:
         if self.is_on:
             self._thread.start()
 
+    def before_commit(self, commit: LiveCommit) -> None:
+        """Queue a commit whose rows are about to be written, on the committer's thread."""
+        if self.is_on:
+            with self._changed:
+                self._append(commit)
+                self._changed.notify()
+
     def on_commit(self, commit: LiveCommit) -> None:
-        """Queue a commit, on the committer's thread."""
+        """The rows are written; on the committer's thread."""
         if not self.is_on:
             return
-        counts = self.counts
         with self._changed:
-            if len(self._queue) == QUEUED_COMMITS:
-                counts.commits_dropped += len(self._queue)
-                self._queue.clear()
-                self._is_missing = True
-            now = monotonic()
-            self._queue.append((now, commit))
-            counts.behind_since = counts.behind_since or now
+            is_queued = self._queue and self._queue[-1].commit is commit
+            queued = self._queue[-1] if is_queued else self._append(commit)
+            queued.committed_at = monotonic()
+            self.counts.behind_since = self.counts.behind_since or queued.committed_at
             self._changed.notify()
+
+    def _append(self, commit: LiveCommit) -> _Queued:
+        if len(self._queue) == QUEUED_COMMITS:
+            self.counts.commits_dropped += len(self._queue)
+            self._queue.clear()
+            self._is_missing = True
+        self._queue.append(_Queued(commit))
+        return self._queue[-1]
 
     def stop(self, timeout_s: float) -> None:
         """Write the queue; the next start reads from the tables what exceeds the time."""
@@ -160,11 +182,15 @@ class LivePublishing:
         self._failure = failure
 
     def _round(self) -> bool:
-        """Write the next commit, or all missing ones; False at the end."""
+        """Pack or write the next commit, or write all missing ones; False at the end."""
         with self._changed:
-            self._changed.wait_for(lambda: self._queue or self._stopping or self._is_missing, _LOOK_EVERY_S)
-            if self._stopping and (self._is_missing or not self._queue):
+            self._changed.wait_for(lambda: self._stopping or self._is_missing or self._has_next(), _LOOK_EVERY_S)
+            if self._stopping and (self._is_missing or not self._has_next()):
                 return False
+            packed = None if self._is_missing else self._next_packed()
+        if packed is not None:  # before anything else that takes time
+            self._write(packed)
+            return True
         self._look()
         if self.counts.is_suspended:
             self._is_missing = True
@@ -172,15 +198,40 @@ class LivePublishing:
         if self._is_missing:
             self._fill()
         else:
-            with self._changed:
-                committed_at, commit = self._queue.popleft() if self._queue else (0.0, None)
-            if commit is not None:
-                self._publish(commit.events)
-                self.counts.delays.add(monotonic() - committed_at)
-        with self._changed:
-            if not self._queue and not self._is_missing:
-                self.counts.behind_since = None
+            self._pack_next()
+        self._note_if_even()
         return True
+
+    def _has_next(self) -> bool:
+        """Whether there is a commit to pack or to write."""
+        return bool(self._queue) and (self._queue[0].writes is None or self._queue[0].committed_at is not None)
+
+    def _next_packed(self) -> _Queued | None:
+        """The next commit, when only the write is left of it."""
+        queued = self._queue[0] if self._queue else None
+        return queued if queued is not None and queued.writes is not None and queued.committed_at is not None else None
+
+    def _pack_next(self) -> None:
+        with self._changed:
+            queued = self._queue[0] if self._queue else None
+        if queued is not None and queued.writes is None:
+            queued.writes = [*self._writes_of(queued.commit.events)]
+
+    def _write(self, queued: _Queued) -> None:
+        for write in queued.writes or ():
+            self._publish(write)
+        if queued.committed_at is not None:
+            self.counts.delays.add(monotonic() - queued.committed_at)
+        with self._changed:
+            if self._queue and self._queue[0] is queued:
+                self._queue.popleft()
+        self._note_if_even()
+
+    def _note_if_even(self) -> None:
+        """Nothing that is committed is missing."""
+        with self._changed:
+            if not self._is_missing and all(queued.committed_at is None for queued in self._queue):
+                self.counts.behind_since = None
 
     def _look(self) -> None:
         """Give back memory that the log may need, and delete old entries."""
@@ -216,7 +267,8 @@ class LivePublishing:
             stretch = self._pages.newest(shard, after, upto, self._bounds.most_entries) if after < upto else None
             while stretch is not None and stretch.after < stretch.upto:
                 rows, page_upto = self._pages.page(stretch, PAGE_ROWS)
-                self._publish(events_of(rows, self._is_simulated))
+                for write in self._writes_of(events_of(rows, self._is_simulated)):
+                    self._publish(write)
                 self._look()
                 if self._stopping or self.counts.is_suspended:
                     self._is_missing = True
@@ -224,11 +276,15 @@ class LivePublishing:
                 stretch = stretch._replace(after=page_upto)
             self._cursors[shard] = max(self._cursors.get(shard, 0), upto)
 
-    def _publish(self, events: Sequence[LiveEvent]) -> None:
+    def _writes_of(self, events: Sequence[LiveEvent]) -> Iterator[LiveWrite]:
+        """The events after the cursor."""
         new = [each for each in events if each.offset > self._cursors.get(each.shard, 0)]
         for part, cursors in _parts(new):
-            self.counts.published += self._streams.write(part, cursors, self._clock.now())
-            self._cursors |= cursors
+            yield self._streams.packed(part, cursors, self._clock.now())
+
+    def _publish(self, write: LiveWrite) -> None:
+        self.counts.published += self._streams.write(write)
+        self._cursors |= write.cursors
 
 
 def _parts(events: Sequence[LiveEvent]) -> Iterator[tuple[Sequence[LiveEvent], dict[int, int]]]:

@@ -23,7 +23,7 @@ import redis
 
 from clearhold.features.core.instants import HOUR_US, MILLISECOND_US, SECOND_US
 from clearhold.features.live.payloads import LiveActorScore, LiveEvent, LiveKind
-from clearhold.store.live.transactions import Transactions
+from clearhold.store.live.transactions import Transaction, Transactions, transaction
 from clearhold.store.redis_log.pipeline import command
 from clearhold.store.redis_log.reader import SEQ_BITS, SEQ_LIMIT
 
@@ -66,6 +66,17 @@ class LiveBounds(NamedTuple):
     kept_us: int = 72 * HOUR_US
 
 
+class LiveWrite(NamedTuple):
+    """``entries`` counts the events, ``cursors`` are the offsets of shards after it. The last reply to a transaction
+    that ``has_scores`` is the number of all hashes.
+    """
+
+    transaction: Transaction
+    cursors: Mapping[int, int]
+    entries: int
+    has_scores: bool
+
+
 _FIELDS_OF: Final = {
     kind: b"$4\r\nkind\r\n$%d\r\n%b\r\n$5\r\nevent\r\n" % (len(kind), kind.encode()) for kind in LiveKind
 }
@@ -85,8 +96,8 @@ class LiveStreams:
         stored = cast("dict[bytes, bytes]", self._client.hgetall(CURSOR))
         return {int(shard): int(offset) for shard, offset in stored.items()}
 
-    def write(self, events: Sequence[LiveEvent], cursors: Mapping[int, int], now: int) -> int:
-        """Write some hundred events at most, in order, and cursors of shards; returns the number of new entries."""
+    def packed(self, events: Sequence[LiveEvent], cursors: Mapping[int, int], now: int) -> LiveWrite:
+        """A write of some hundred events at most, in order, and cursors of shards."""
         heads: dict[str, bytes] = {}
         ids: dict[str, str] = {}
         newest: dict[str, LiveActorScore] = {}
@@ -104,16 +115,20 @@ class LiveStreams:
         if cursors:
             commands.append(command("HSET", CURSOR, *chain.from_iterable(cursors.items())))
         commands += self._of_scores(newest, now // MILLISECOND_US)
-        replies = self._transactions.execute(commands)
+        return LiveWrite(transaction(commands), cursors, entries=len(events), has_scores=bool(newest))
+
+    def write(self, write: LiveWrite) -> int:
+        """Execute it; returns the number of new entries."""
+        replies = self._transactions.execute(write.transaction)
         errors = [reply for reply in replies if isinstance(reply, redis.ResponseError)]
         others = [error for error in errors if _REPEATED not in str(error)]
         if others:  # the rest was executed: its entries are refused when they are repeated
-            if cursors:
-                self._client.hdel(CURSOR, *map(str, cursors))
+            if write.cursors:
+                self._client.hdel(CURSOR, *map(str, write.cursors))
             raise others[0]
-        if newest:
+        if write.has_scores:
             self._end_first(replies[-1] - MOST_LATEST)
-        return len(events) - len(errors)
+        return write.entries - len(errors)
 
     def _of_programs(self, ids: Mapping[str, str], now_ms: int) -> Iterator[bytes]:
         """Bounds of the streams, and their newest entries as wake-ups."""

@@ -1,4 +1,4 @@
-"""Transactions of many small commands: packed by the caller, sent with one write, and answered with one read.
+"""Transactions of many small commands: packed beforehand, sent with one write, and answered with one read.
 
 The client's own way costs several times as much as the commands, for packing each and for each confirmation.
 
@@ -8,7 +8,7 @@ Errors  ``RedisError``: when Redis refuses the transaction, nothing of it is exe
 
 from collections.abc import Sequence
 from itertools import chain
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import hiredis
 import redis
@@ -22,18 +22,30 @@ _MULTI: Final = command("MULTI")
 _EXEC: Final = command("EXEC")
 
 
+class Transaction(NamedTuple):
+    """``packed`` is what is sent; ``replies`` counts those of Redis."""
+
+    packed: bytes
+    replies: int
+
+
+def transaction(commands: Sequence[bytes]) -> Transaction:
+    """One of packed commands, which are executed together."""
+    return Transaction(b"".join(chain((_MULTI,), commands, (_EXEC,))), len(commands) + 2)
+
+
 class Transactions:
     """For one thread."""
 
     def __init__(self, client: redis.Redis) -> None:
         self._pool = client.connection_pool
 
-    def execute(self, commands: Sequence[bytes]) -> list[Any]:
+    def execute(self, whole: Transaction) -> list[Any]:
         """The reply of each command; one that failed is a ``ResponseError``, and the others are executed."""
         connection: Any = self._pool.get_connection()
         try:
-            connection.send_packed_command([b"".join(chain((_MULTI,), commands, (_EXEC,)))])
-            replies = _replies(connection._sock, len(commands) + 2)  # noqa: SLF001 - its own reader is slow
+            connection.send_packed_command([whole.packed])
+            replies = _replies(connection._sock, whole.replies)  # noqa: SLF001 - its own reader is slow
         except BaseException:
             connection.disconnect()  # replies may be on their way
             raise

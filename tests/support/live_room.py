@@ -1,6 +1,7 @@
 """Committed rows, the thread that writes their events into a real Redis, and the streams as a reader finds them."""
 
 from collections import defaultdict
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final, cast
 
@@ -8,7 +9,7 @@ import duckdb
 import msgspec
 import redis
 
-from clearhold.flows.live.committed import given_to
+from clearhold.flows.live.committed import LiveCommits
 from clearhold.flows.live.publishing import LivePublishing
 from clearhold.store.duck.database import BatchWriter
 from clearhold.store.live.streams import LiveBounds, place_of, stream_key
@@ -27,7 +28,9 @@ _is_simulated: Final = {SIMULATED}.__contains__
 
 
 class LiveRoom:
-    """A service's parts around the streams: ``commit`` writes rows as the committer does."""
+    """A service's parts around the streams: ``commit`` writes rows as the committer does, ``prepare`` and the function
+    that it returns do so in two steps.
+    """
 
     def __init__(self, socket: Path, database: duckdb.DuckDBPyConnection, bounds: LiveBounds | None = None) -> None:
         self.socket, self.database, self.clock = socket, database, FrozenClock()
@@ -65,15 +68,24 @@ class LiveRoom:
         return offset_at(self.clock.now()) + self._count
 
     def commit(self, *rows: Any) -> None:
+        self.prepare(*rows)()
+
+    def prepare(self, *rows: Any) -> Callable[[], None]:
         by_type: dict[type[msgspec.Struct], list[msgspec.Struct]] = defaultdict(list)
         offsets: dict[int, int] = {}
         for row in rows:
             by_type[type(row)].append(row)
             offsets[row.shard] = max(row.offset, offsets.get(row.shard, 0))
         tables = row_tables(by_type)
-        self._writer.commit(tables, offsets, T0)
-        self.progress.mark_committed(offsets)
-        given_to((self.live.on_commit,), _is_simulated)(tables)
+        commits = LiveCommits(_is_simulated, before=(self.live.before_commit,), after=(self.live.on_commit,))
+        commits.before_commit(tables)
+
+        def commit() -> None:
+            self._writer.commit(tables, offsets, T0)
+            self.progress.mark_committed(offsets)
+            commits.on_commit(tables)
+
+        return commit
 
     def transfers(self, number: int, **over: Any) -> list[int]:
         """Commit this many scored transfers, one a commit; returns their offsets."""

@@ -3,6 +3,7 @@
 from contextlib import closing
 from pathlib import Path
 from threading import Event, Thread
+from typing import Any
 
 import duckdb
 import pytest
@@ -145,3 +146,29 @@ def a_committer(database: duckdb.DuckDBPyConnection) -> Committer:
     committer = Committer(BatchWriter(database), LogProgress(SHARDS), clock=SystemClock(), epochs=epochs)
     committer.start()
     return committer
+
+
+def test_given_a_commit_that_fails_first_then_its_rows_are_announced_once_and_confirmed_once(tmp_path: Path) -> None:
+    said = list[str]()
+
+    class FailsFirst(BatchWriter):
+        def commit(self, *args: Any, **kwargs: Any) -> None:
+            said.append("attempt")
+            if said.count("attempt") == 1:
+                raise OSError("The disk is full.")
+            super().commit(*args, **kwargs)
+
+    with closing(open_database(tmp_path / "clearhold.duckdb")) as database:
+        committer = Committer(
+            FailsFirst(database),
+            LogProgress(SHARDS),
+            clock=SystemClock(),
+            epochs={},
+            before_commit=lambda _: said.append("before"),
+            on_commit=lambda *_: said.append("after"),
+        )
+        committer.put(a_batch(0, 5, epoch=0))
+        committer.start()
+        assert committer.flush(60)
+        assert committer.close(60)
+    assert said == ["before", "attempt", "attempt", "after"]

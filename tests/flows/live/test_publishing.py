@@ -14,7 +14,16 @@ from clearhold.features.core.instants import HOUR_US, SECOND_US
 from clearhold.flows.live.publishing import QUEUED_COMMITS
 from clearhold.store.duck.database import open_database
 from clearhold.store.live import streams
-from clearhold.store.live.streams import CURSOR, LATEST, LiveBounds, LiveStreams, channel_of, latest_key, stream_key
+from clearhold.store.live.streams import (
+    CURSOR,
+    LATEST,
+    LiveBounds,
+    LiveStreams,
+    LiveWrite,
+    channel_of,
+    latest_key,
+    stream_key,
+)
 from tests.support.duck_rows import PROGRAM, a_score, a_transfer
 from tests.support.live_room import SIMULATED, LiveRoom
 from tests.support.redis_process import redis_of_its_own
@@ -89,6 +98,69 @@ def test_given_a_full_queue_then_its_commits_are_read_from_the_tables_and_none_i
     room.settle()
 
     assert room.offsets() == committed
+
+
+def test_given_rows_that_are_packed_when_they_are_committed_then_only_then_are_they_in_the_stream(
+    room: LiveRoom, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    packed, was_packed = LiveStreams.packed, Event()
+
+    def notes(streams: LiveStreams, *given: Any) -> LiveWrite:
+        was_packed.set()
+        return packed(streams, *given)
+
+    monkeypatch.setattr(LiveStreams, "packed", notes)
+    room.start()
+    before = room.transfers(1)
+    room.settle()
+    was_packed.clear()
+    offset = room.next_offset()
+    commit = room.prepare(a_transfer(offset=offset, scored_offset=offset))
+    assert was_packed.wait(30)
+    assert room.offsets() == before
+    assert room.live.counts.behind_since is None
+
+    commit()
+    after = room.transfers(2)
+    room.settle()
+    assert room.offsets() == [*before, offset, *after]
+
+
+def test_given_rows_that_are_never_committed_then_no_run_writes_them(room: LiveRoom) -> None:
+    room.start()
+    before, lost = room.transfers(2), room.next_offset()
+    room.prepare(a_transfer(offset=lost, scored_offset=lost))
+    room.settle()
+    room.restart()
+    after = room.transfers(2)
+    room.settle()
+
+    assert room.offsets() == [*before, *after]
+
+
+@pytest.mark.parametrize("failures", [0, 1], ids=["at the start", "after a failure"])
+def test_given_rows_under_way_while_the_tables_are_read_then_they_follow_once_they_are_committed(
+    room: LiveRoom, monkeypatch: pytest.MonkeyPatch, failures: int
+) -> None:
+    read, was_read, reads = LiveStreams.cursors, Event(), count()
+
+    def fails_first(streams: LiveStreams) -> dict[int, int]:
+        if next(reads) < failures:
+            raise ConnectionError("Redis is gone.")
+        was_read.set()
+        return read(streams)
+
+    monkeypatch.setattr(LiveStreams, "cursors", fails_first)
+    before, under_way = room.transfers(2), room.next_offset()
+    commit = room.prepare(a_transfer(offset=under_way, scored_offset=under_way))
+    room.start()
+    assert was_read.wait(30)
+    commit()
+    after = room.transfers(2)
+    room.settle()
+
+    assert room.offsets() == [*before, under_way, *after]
+    assert room.live.counts.failures == failures
 
 
 def test_given_commits_without_the_thread_when_it_starts_then_they_are_read_from_the_tables(room: LiveRoom) -> None:

@@ -10,7 +10,7 @@ import redis
 from redis.exceptions import ConnectionError as RedisConnectionError
 from redis.exceptions import ResponseError
 
-from clearhold.store.live.transactions import Transactions
+from clearhold.store.live.transactions import Transactions, transaction
 from clearhold.store.redis_log.connect import connect_sync
 from clearhold.store.redis_log.pipeline import command
 from tests.support.redis_process import redis_of_its_own
@@ -26,7 +26,13 @@ def test_given_many_commands_then_each_has_its_reply_in_order_and_a_failed_one_l
     client: redis.Redis,
 ) -> None:
     replies = Transactions(client).execute(
-        [*(command("RPUSH", "list", "x" * 1_000) for _ in range(500)), command("INCR", "list"), command("GET", "other")]
+        transaction(
+            [
+                *(command("RPUSH", "list", "x" * 1_000) for _ in range(500)),
+                command("INCR", "list"),
+                command("GET", "other"),
+            ]
+        )
     )
     assert replies[:500] == [*range(1, 501)]
     assert isinstance(replies[500], ResponseError)
@@ -38,9 +44,9 @@ def test_given_a_command_that_redis_does_not_take_then_nothing_of_the_transactio
 ) -> None:
     transactions = Transactions(client)
     with pytest.raises(ResponseError, match="unknown command"):
-        transactions.execute([command("SET", "key", "a"), command("NOSUCH", "key")])
+        transactions.execute(transaction([command("SET", "key", "a"), command("NOSUCH", "key")]))
     assert client.get("key") is None
-    assert transactions.execute([command("SET", "key", "b")]) == [b"OK"]
+    assert transactions.execute(transaction([command("SET", "key", "b")])) == [b"OK"]
 
 
 def test_given_a_connection_that_ends_within_a_transaction_then_that_is_an_error_and_the_next_one_is_whole(
@@ -49,7 +55,7 @@ def test_given_a_connection_that_ends_within_a_transaction_then_that_is_an_error
     transactions = Transactions(client)
     with connect_sync(tmp_path / "redis.sock") as other, ThreadPoolExecutor(1) as threads:
         other.client_pause(60_000, all=False)  # holds back what writes, so the transaction cannot end
-        under_way = threads.submit(transactions.execute, [command("SET", "key", "a")])
+        under_way = threads.submit(transactions.execute, transaction([command("SET", "key", "a")]))
         while not under_way.done():
             other.client_kill_filter(_type="normal", skipme=True)
             time.sleep(0.01)
@@ -57,4 +63,4 @@ def test_given_a_connection_that_ends_within_a_transaction_then_that_is_an_error
         with pytest.raises(RedisConnectionError):
             under_way.result()
         assert other.get("key") is None
-    assert transactions.execute([command("SET", "key", "b"), command("GET", "key")]) == [b"OK", b"b"]
+    assert transactions.execute(transaction([command("SET", "key", "b"), command("GET", "key")])) == [b"OK", b"b"]
