@@ -23,7 +23,7 @@ _EXEC: Final = command("EXEC")
 
 
 class Transaction(NamedTuple):
-    """``packed`` is what is sent; ``replies`` counts those of Redis."""
+    """``packed`` are the bytes for Redis; ``replies`` counts its answers."""
 
     packed: bytes
     replies: int
