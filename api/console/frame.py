@@ -8,8 +8,8 @@ from typing import Final, NamedTuple
 import htpy as h
 import msgspec
 
+from clearhold.api.console.components.settings import PEOPLE, SETTINGS
 from clearhold.api.console.components.words import cut, key, marked
-from clearhold.api.console.pages import people
 from clearhold.api.console.pages.session import warning
 from clearhold.api.console.visit import Visit
 from clearhold.api.html.page import document
@@ -51,12 +51,12 @@ _HTMX_CONFIG: Final = msgspec.json.encode(
 
 
 class NavigationEntry(NamedTuple):
-    """An entry of the navigation; ``key`` goes there after ``g``, and a key's session needs ``scope`` for it."""
+    """An entry of the navigation; ``key`` goes there after ``g``; a key's session needs ``scope``, if it is set."""
 
     name: str
     path: str
     key: str
-    scope: KeyScope
+    scope: KeyScope | None
 
 
 PLACES: Final = (
@@ -64,11 +64,12 @@ PLACES: Final = (
     NavigationEntry("Queue", "/console/queue", "q", KeyScope.ALERTS_READ),
     NavigationEntry("Approvals", "/console/approvals", "a", KeyScope.ACTIONS),
     NavigationEntry("Programs", "/console/programs", "p", KeyScope.REPORTS),
+    NavigationEntry("Settings", SETTINGS, "s", None),
 )
 
 
 def places_of(principal: Principal) -> list[NavigationEntry]:
-    return [place for place in PLACES if principal.has_scope(place.scope)]
+    return [place for place in PLACES if place.scope is None or principal.has_scope(place.scope)]
 
 
 def policy_of(nonce: str) -> str:
@@ -150,7 +151,7 @@ def _header(visit: Visit) -> h.Element:
                     h.li[
                         h.a(
                             href=place.path,
-                            aria_current="page" if visit.path.startswith(place.path) else None,
+                            aria_current="page" if _is_present(visit.path, place) else None,
                             data_key=place.key,
                         )[place.name]
                     ]
@@ -161,9 +162,14 @@ def _header(visit: Visit) -> h.Element:
         _search() if visit.principal.has_scope(KeyScope.ALERTS_READ) else None,
         h.span("#live.light")["not live"],
         h.span(".zone")["UTC"],
-        h.a(".name", href=people.PATH, title="People and sessions")[h.bdi[visit.signed_in.session.name]],
+        h.a(".name", href=PEOPLE, title="People and sessions")[h.bdi[visit.signed_in.session.name]],
         visit.form_of("/console/sign-out", h.button(".plain", type="submit")["Sign out"]),
     ]
+
+
+def _is_present(path: str, place: NavigationEntry) -> bool:
+    """People and sessions are a section of the settings, under the address that they always had."""
+    return path.startswith(place.path) or (place.path == SETTINGS and path.startswith(PEOPLE))
 
 
 def _search() -> h.Element:

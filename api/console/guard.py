@@ -10,6 +10,7 @@ So no page of another site can call either with a person's credentials.
 """
 
 import secrets
+from collections.abc import Mapping
 from hmac import compare_digest
 from typing import Any, Final
 from urllib.parse import parse_qsl
@@ -23,6 +24,7 @@ from clearhold.api.console.entry import BROWSER, COOKIE, LOGIN
 from clearhold.api.console.openid import still_confirmed
 from clearhold.api.console.services import ConsoleServices
 from clearhold.api.console.visit import VISIT, SignedIn, Visit, principal_of
+from clearhold.api.http.auth import OPERATORS_ONLY
 from clearhold.api.http.body import BodyBudget, read_body
 from clearhold.api.http.envelope import header_values
 from clearhold.api.http.gate import PRINCIPAL
@@ -30,6 +32,7 @@ from clearhold.api.http.head import Origins, read_ids
 from clearhold.api.http.limits import RateLimits
 from clearhold.api.http.operation import RateClass
 from clearhold.features.core.errors import ErrorCode, ForbiddenError, InvalidRequestError, UnauthorizedError
+from clearhold.features.core.principal import Principal
 from clearhold.store.clock import Clock
 
 SCOPES: Final = "console.scopes"
@@ -37,6 +40,9 @@ SCOPES: Final = "console.scopes"
 
 PUBLIC: Final = "console.public"
 """The key in a route's ``opt`` that lets requests through without a session."""
+
+OPERATOR: Final = "console.operator"
+"""The key in a route's ``opt`` that keeps sessions of API keys out, as routes of the interface for operators do."""
 
 BACK_CHANNEL: Final = "console.back_channel"
 """The key in a route's ``opt`` that lets forms through which no browser sends; their content proves the sender."""
@@ -93,8 +99,7 @@ class Guard(ASGIMiddleware):
         if not reads:
             _check_write(scope, visit, who)
         if who is not None:
-            for each in scope["route_handler"].opt.get(SCOPES, ()):
-                who.principal.require_scope(each)
+            _check_reach(scope["route_handler"].opt, who.principal)
         scope[VISIT] = msgspec.structs.replace(visit, who=who)  # type: ignore[typeddict-unknown-key]
         await next_app(scope, receive, send)
 
@@ -169,6 +174,14 @@ def _check_write(scope: Any, visit: Visit, who: SignedIn | None) -> None:
         raise ForbiddenError(STALE_FORM, ErrorCode.ORIGIN_REFUSED)
     if who.is_read_only and not opt.get(PUBLIC):
         raise ForbiddenError(READ_ONLY, ErrorCode.OPERATOR_TOKEN_REQUIRED)
+
+
+def _check_reach(opt: Mapping[str, Any], principal: Principal) -> None:
+    """A session of an API key reads what the key may read by the interface."""
+    if opt.get(OPERATOR) and principal.mode is not None:
+        raise ForbiddenError(OPERATORS_ONLY, ErrorCode.OPERATOR_TOKEN_REQUIRED)
+    for each in opt.get(SCOPES, ()):
+        principal.require_scope(each)
 
 
 def _fields_of(raw: bytes) -> dict[str, str]:

@@ -9,10 +9,11 @@ from litestar import Response, get, post
 from litestar.handlers import HTTPRouteHandler
 
 from clearhold.api.console.frame import FILES, MEDIA_TYPES, STATIC_PATH, address_of, framed, headers_of
-from clearhold.api.console.guard import BACK_CHANNEL, ENTRANCE, PUBLIC, SCOPES
+from clearhold.api.console.guard import BACK_CHANNEL, ENTRANCE, OPERATOR, PUBLIC, SCOPES
 from clearhold.api.console.live import follow_live
 from clearhold.api.console.openid import CALLBACK
 from clearhold.api.console.pages import (
+    api_keys,
     approvals,
     keys,
     looking,
@@ -23,10 +24,13 @@ from clearhold.api.console.pages import (
     queue,
     search,
     session,
+    settings,
     sign_in,
     start,
     thing,
     today,
+    webhook,
+    webhooks,
     workspace,
     workspace_writes,
 )
@@ -40,10 +44,12 @@ from clearhold.features.core.principal import KeyScope
 _REDIRECT: Final = "HX-Redirect"
 
 
-def _page(path: str, handle: Handle, *scopes: KeyScope, public: bool = False) -> HTTPRouteHandler:
-    """``scopes``: what the session of an API key needs for it."""
+def _page(
+    path: str, handle: Handle, *scopes: KeyScope, public: bool = False, operator: bool = False
+) -> HTTPRouteHandler:
+    """``scopes``: what the session of an API key needs for it; ``operator``: no such session reads it."""
 
-    @get(path, opt={PUBLIC: public, SCOPES: scopes})
+    @get(path, opt={PUBLIC: public, SCOPES: scopes, OPERATOR: operator})
     async def handler(request: ApiRequest) -> Response[bytes]:
         visit = visit_of(request.scope)
         return _response(visit, await handle(visit))
@@ -146,6 +152,24 @@ CONSOLE_ROUTES: Final = (
     ),
     _page("/console/verify", workspace.verify, KeyScope.RECORD),
     _write("/console/stacks/{stack_id:str}/presence", looking.look),
+    _page(settings.PATH, settings.show),
+    _page(api_keys.PATH, api_keys.show, operator=True),
+    _write(api_keys.PATH, api_keys.create),
+    _write(api_keys.REVOKE, api_keys.revoke),
+    _page(webhooks.PATH, webhooks.show, KeyScope.WEBHOOKS),
+    _write(webhooks.PATH, webhooks.create),
+    _page(f"{webhooks.PATH}/{{webhook_id:str}}", webhook.show, KeyScope.WEBHOOKS),
+    *(
+        _write(f"{webhooks.PATH}/{{webhook_id:str}}/{write.__name__}", write)
+        for write in (
+            webhook.change,
+            webhook.enable,
+            webhook.disable,
+            webhook.test,
+            webhook.redeliver,
+            webhook.rotate,
+        )
+    ),
     _page("/console/keys", keys.show_keys),
     _page("/console/commands", keys.show_commands),
     follow_live,

@@ -17,6 +17,7 @@ from clearhold.api.dispositions.routes import DispositionService
 from clearhold.api.explain.service import ExplainService
 from clearhold.api.http.auth import Authenticator
 from clearhold.api.http.proxy_identity import ConsoleIdentity
+from clearhold.api.keys.routes import KeyService
 from clearhold.api.labels.routes import LabelService
 from clearhold.api.limits.service import LimitService
 from clearhold.api.live.routes import LiveService
@@ -34,6 +35,7 @@ from clearhold.api.search.routes import SearchService
 from clearhold.api.stacks.routes import StackService
 from clearhold.api.timeline.routes import TimelineService
 from clearhold.api.transfers.service import TransferService
+from clearhold.api.webhooks.routes import WebhookService
 from clearhold.store.proven_persons import ProvenPersons
 from clearhold.store.sessions import Sessions
 from clearhold.store.start_links import StartLinks
@@ -56,6 +58,7 @@ class ConsoleServices(NamedTuple):
     counts: CountService
     dispositions: DispositionService
     explanations: ExplainService
+    keys: KeyService
     labels: LabelService
     limits: LimitService
     metrics: MetricsService
@@ -71,6 +74,7 @@ class ConsoleServices(NamedTuple):
     stacks: StackService
     timeline: TimelineService
     transfers: TransferService
+    webhooks: WebhookService
     weekly_reports: WeeklyReports
     live: LiveService
     presence: Presence

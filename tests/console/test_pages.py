@@ -32,6 +32,20 @@ def reader(demo: ConsoleDemo, chromium: Browser, request: pytest.FixtureRequest)
         yield person
 
 
+def endpoint(reader: Person) -> str:
+    """The page of an endpoint that nothing answers at, with a delivery that failed; registered if there is none."""
+    page = reader.page
+    page.goto("/console/settings/webhooks")
+    links = page.locator(".endpoints a")
+    if links.count() == 0:
+        page.get_by_label("Address").fill("http://127.0.0.1:1024/hooks")
+        page.get_by_role("button", name="Register the endpoint").click()
+        page.get_by_role("button", name="Send a test").click()
+        page.locator(".delivery.failed").wait_for()
+        page.goto("/console/settings/webhooks")
+    return links.first.get_attribute("href") or ""
+
+
 def paths(reader: Person) -> dict[str, str]:
     """The pages by name, of a stack and of an account that are there."""
     reader.page.goto("/console/queue")
@@ -51,6 +65,10 @@ def paths(reader: Person) -> dict[str, str]:
         "search": "/console/search?q=bacc",
         "search-empty": "/console/search?q=nothing-has-this",
         "people": "/console/people",
+        "settings": "/console/settings",
+        "api-keys": "/console/settings/keys",
+        "webhooks": "/console/settings/webhooks",
+        "webhook": endpoint(reader),
         "keys": "/console/keys",
         "commands": "/console/commands",
         "missing": "/console/stacks/00000000-0000-0000-0000-000000000000",

@@ -8,6 +8,7 @@ import htpy as h
 import structlog
 
 from clearhold.api.console.components.passkeys import invitation_form, invitation_table, passkey_table
+from clearhold.api.console.components.settings import PEOPLE, settings_frame
 from clearhold.api.console.components.words import count, moment, outsider, span
 from clearhold.api.console.visit import Answer, HtmlAnswer, RedirectAnswer, Visit
 from clearhold.features.core.entries.actions import same_person
@@ -16,7 +17,7 @@ from clearhold.features.core.instants import format_instant
 from clearhold.store.invitations import Invitation
 from clearhold.store.sessions import Session, SignedInBy
 
-PATH: Final = "/console/people"
+PATH: Final = PEOPLE
 END: Final = f"{PATH}/end"
 INVITE: Final = f"{PATH}/invite"
 REVOKE: Final = f"{PATH}/revoke"
@@ -43,7 +44,7 @@ async def page(visit: Visit, *, refusal: str | None = None, link: tuple[str, str
     status = HTTPStatus.OK if refusal is None else HTTPStatus.CONFLICT
     pending = [] if visit.signed_in.is_read_only else await visit.services.passkeys.pending(visit.principal.tenant_id)
     content = _content(visit, await _sessions(visit), pending, refusal, link)
-    return HtmlAnswer("People and sessions", content, status)
+    return HtmlAnswer("People and sessions", settings_frame(visit, content), status)
 
 
 async def end(visit: Visit) -> Answer:

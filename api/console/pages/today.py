@@ -15,7 +15,7 @@ from clearhold.api.metrics.routes import Metrics, MetricsQuery
 from clearhold.api.overview.routes import Overview, OverviewQuery
 from clearhold.api.record.service import CheckpointsQuery, RecordCheckpoint
 from clearhold.features.core.canonical import Chain
-from clearhold.features.core.errors import ErrorCode, ForbiddenError, UnavailableError
+from clearhold.features.core.errors import ForbiddenError, UnavailableError
 from clearhold.features.core.instants import format_instant, written_instant
 from clearhold.features.core.principal import KeyScope
 
@@ -34,15 +34,10 @@ class TodayView(msgspec.Struct, frozen=True, kw_only=True):
     checkpoints: tuple[RecordCheckpoint, ...] | None
 
 
-NOWHERE: Final = "This API key has no scope for a page of the console: reports, alerts:read or actions."
-
-
 async def show(visit: Visit) -> Answer:
     """Where a person begins; a key without its scope begins at its first place."""
     services, principal = visit.services, visit.principal
     places = places_of(principal)
-    if not places:
-        raise ForbiddenError(NOWHERE, ErrorCode.SCOPE_MISSING)
     if places[0].path != PATH:
         return RedirectAnswer(places[0].path)
     counts, held_cents, overview, metrics, checkpoints = await asyncio.gather(

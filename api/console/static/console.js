@@ -4,6 +4,7 @@ import { startKeys } from './keys.js';
 import { startLive } from './live.js';
 import { startQueue } from './queue.js';
 import './passkeys.js';
+import './secrets.js';
 import './sending.js';
 import './session.js';
 import './workspace.js';

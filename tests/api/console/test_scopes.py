@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from clearhold.api.console.guard import PUBLIC, SCOPES
+from clearhold.api.console.guard import OPERATOR, PUBLIC, SCOPES
 from clearhold.api.console.routes import CONSOLE_ROUTES
 from tests.support.alerting import an_alert
 from tests.support.console import Browser, ConsoleApp
@@ -18,6 +18,7 @@ WITHOUT_SCOPES = {
     "/console/today",
     "/console/keys",
     "/console/commands",
+    "/console/settings",
 }
 """Pages that show no data of the tenant, or only what the scopes allow."""
 
@@ -39,7 +40,9 @@ def key_session(console: ConsoleApp, api: RunningApp, tenant: dict[str, Any], *s
 
 def test_given_a_page_with_data_then_it_names_the_scopes_that_it_needs() -> None:
     pages = [route for route in CONSOLE_ROUTES if "GET" in route.http_methods and not route.opt.get(PUBLIC)]
-    unnamed = {path for route in pages for path in route.paths if not route.opt.get(SCOPES)}
+    unnamed = {
+        path for route in pages for path in route.paths if not (route.opt.get(SCOPES) or route.opt.get(OPERATOR))
+    }
     assert unnamed == WITHOUT_SCOPES
 
 
@@ -82,13 +85,26 @@ def test_given_a_key_then_it_begins_at_its_first_place_and_the_navigation_has_no
     assert ("/console/search" in begin.text) == (scope == "alerts:read")
 
 
-def test_given_a_key_without_a_page_then_it_is_told_which_scopes_have_one(
+def test_given_a_key_of_another_scope_then_it_begins_at_the_settings_with_the_sections_that_it_may_read(
     console: ConsoleApp, api: RunningApp, tenant: dict[str, Any]
 ) -> None:
     visitor = key_session(console, api, tenant, "webhooks")
-    answer = visitor.get("/console/today")
-    assert answer.status_code == HTTPStatus.FORBIDDEN
-    assert "reports, alerts:read or actions" in answer.text
+    assert visitor.get("/console/today").headers["location"] == "/console/settings"
+    page = visitor.get("/console/settings").text
+    assert 'href="/console/settings/webhooks"' in page
+    assert 'href="/console/settings/keys"' not in page
+
+
+def test_given_a_session_of_a_key_then_pages_of_operators_are_refused_as_by_the_interface(
+    console: ConsoleApp, api: RunningApp, tenant: dict[str, Any]
+) -> None:
+    visitor = key_session(console, api, tenant)
+    operators = [path for route in CONSOLE_ROUTES if route.opt.get(OPERATOR) for path in route.paths]
+    assert "/console/settings/keys" in operators
+    for path in operators:
+        answer = visitor.get(path)
+        assert answer.status_code == HTTPStatus.FORBIDDEN, path
+        assert "needs the tenant&#39;s operator token" in answer.text
 
 
 def test_given_a_key_for_reports_then_today_has_programs_and_no_numbers_of_alerts(
