@@ -7,6 +7,7 @@ from typing import Final, NamedTuple
 
 import htpy as h
 import msgspec
+from rjsmin import jsmin
 
 from clearhold.api.console.components.settings import PEOPLE, SETTINGS
 from clearhold.api.console.components.words import cut, key, marked
@@ -23,10 +24,13 @@ _DIGEST_LETTERS: Final = 12
 
 SHEET: Final = "console.css"
 FILES: Final[Mapping[str, bytes]] = {
-    **{path.name: path.read_bytes() for path in sorted(STATIC.rglob("*.js"))},
+    **{path.name: path.read_bytes() for path in sorted((STATIC / "vendor").glob("*.js"))},
+    **{path.name: jsmin(path.read_text(encoding="utf-8")).encode() for path in sorted(STATIC.glob("*.js"))},
     SHEET: b"".join(path.read_bytes() for path in sorted((STATIC / "css").glob("*.css"))),
 }
-"""The files that pages refer to, by name: scripts, and one sheet, which is made of the sheets in ``static/css``."""
+"""The files that pages refer to, by name: scripts, own ones without comments and indents, and one sheet, which is made
+of the sheets in ``static/css``.
+"""
 
 _DIGEST: Final = sha256(b"".join(each for _, each in sorted(FILES.items()))).hexdigest()[:_DIGEST_LETTERS]
 
