@@ -150,6 +150,7 @@ CONSOLE_ROUTES: Final = (
             workspace_writes.assign,
         )
     ),
+    _page("/console/signed", workspace.signed, KeyScope.ALERTS_READ),
     _page("/console/verify", workspace.verify, KeyScope.RECORD),
     _write("/console/stacks/{stack_id:str}/presence", looking.look),
     _page(settings.PATH, settings.show),

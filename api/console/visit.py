@@ -78,11 +78,20 @@ class Visit(msgspec.Struct, frozen=True, kw_only=True):
         """The heading of a page; of a part, one below that of its page."""
         return h.h1 if self.target in {None, MAIN} else h.h2
 
-    def form_of(self, action: str, *content: h.Node, attempt: str | None = None, **attributes: str) -> h.Element:
+    def form_of(
+        self,
+        action: str,
+        *content: h.Node,
+        attempt: str | None = None,
+        keep: str | None = None,
+        **attributes: str | None,
+    ) -> h.Element:
         """A form that writes; it carries the session's token, and an id that makes a repeat the same write: that of an
-        earlier ``attempt`` that was not confirmed, or a new one.
+        earlier ``attempt`` that was not confirmed, or a new one. Under the name ``keep``, the browser keeps the
+        typed text until it is on the record.
         """
-        return h.form(attributes, method="post", action=action)[
+        kept = {} if keep is None else {"data-keep": keep, "data-by": self.signed_in.session.name}
+        return h.form(attributes, kept, method="post", action=action)[
             h.input(type="hidden", name="csrf", value=self.signed_in.session.csrf),
             h.input(type="hidden", name=ATTEMPT, value=attempt or new_id()),
             content,

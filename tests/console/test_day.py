@@ -8,6 +8,7 @@ from playwright.sync_api import Browser, Page, expect
 from tests.support.console_demo import ANN, BOB, ConsoleDemo, Person
 
 SEEN = "The payer was called back and knows the payments. The invoices were seen; the amounts agree with them."
+SIGNED_WITHIN_MS = 20_000
 STACK = re.compile("/console/stacks/")
 
 
@@ -42,6 +43,7 @@ def test_given_a_stack_when_it_is_decided_then_it_leaves_the_queue_and_each_aler
         ann.page.get_by_label("Narrative").fill(f"{narrative_of(ann.page)} {words}")
         ann.page.get_by_role("button", name=f"Sign as {ANN}").click()
         ann.page.wait_for_url(lambda url: stack_id not in url)
+        expect(ann.page.locator("#sending .signed")).to_be_visible(timeout=SIGNED_WITHIN_MS)
 
         signed = signed_with(demo, words)
         assert [each["decidedBy"] for each in signed] == [f"operator:{ANN}"] * size
@@ -68,6 +70,8 @@ def test_given_the_keyboard_alone_when_a_stack_is_found_read_and_decided_then_it
         keyboard.type(f" {words}")
         keyboard.press("Control+Enter")
         ann.page.wait_for_url(lambda url: stack_id not in url)
+        assert not signed_with(demo, words)
+        expect(ann.page.locator("#sending .signed")).to_be_visible(timeout=SIGNED_WITHIN_MS)
 
         assert len(signed_with(demo, words)) == size
         assert STACK.search(ann.page.url)
@@ -96,6 +100,7 @@ def test_given_a_session_that_ends_while_typing_when_the_person_signs_in_again_t
         typed = narrative_of(ann.page)
         ann.context.clear_cookies()
         ann.page.get_by_role("button", name=f"Sign as {ANN}").click()
+        ann.page.get_by_role("link", name="open", exact=True).click(timeout=SIGNED_WITHIN_MS)
         expect(ann.page.get_by_label("Token")).to_be_visible()
         ann.faults.clear()  # the refusal itself
         ann.sign_in(demo.token, f"/console/stacks/{stack_id}")

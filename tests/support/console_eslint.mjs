@@ -4,9 +4,9 @@ const browser = [
   'FormData', 'Response',
   'HTMLAnchorElement', 'HTMLButtonElement', 'HTMLElement', 'HTMLFormElement', 'HTMLInputElement',
   'HTMLTextAreaElement', 'IntersectionObserver', 'PublicKeyCredential', 'RadioNodeList', 'TextDecoderStream',
-  'TextEncoder', 'URL', 'URLSearchParams', 'addEventListener', 'atob', 'btoa', 'clearTimeout', 'document', 'fetch',
+  'TextEncoder', 'URL', 'URLSearchParams', 'addEventListener', 'atob', 'btoa', 'clearInterval', 'clearTimeout', 'document', 'fetch',
   'getComputedStyle', 'history', 'innerHeight', 'localStorage', 'location', 'matchMedia', 'navigator',
-  'removeEventListener', 'sessionStorage', 'setInterval', 'setTimeout', 'window',
+  'removeEventListener', 'scrollTo', 'sessionStorage', 'setInterval', 'setTimeout', 'window',
 ];
 export default [
   {

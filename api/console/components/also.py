@@ -130,6 +130,7 @@ def label_form(visit: Visit, view: WorkspaceView) -> h.Node:
             h.label(for_="label-reason")["Reason"],
             h.input("#label-reason", name="reason", required=True, maxlength="2000"),
             h.button(type="submit")["Record the label"],
+            keep=f"{view.stack.id}.label",
         ),
     ]
 
@@ -148,6 +149,7 @@ def appeal_form(visit: Visit, view: WorkspaceView) -> h.Node:
             h.label(for_="appeal-reason")["Why it should be looked at again"],
             h.textarea("#appeal-reason", name="reason", required=True, rows="4", maxlength="8000"),
             h.button(type="submit")["Appeal"],
+            keep=f"{view.stack.id}.appeal",
         ),
     ]
 

@@ -14,7 +14,7 @@ from clearhold.api.console.components.words import count, key, outsider
 from clearhold.api.console.visit import Visit
 from clearhold.api.dispositions.routes import Disposition
 from clearhold.api.stacks.schemas import Stack
-from clearhold.features.alerts.decisions import ALLOWED
+from clearhold.features.alerts.decisions import ALLOWED, signer
 from clearhold.features.alerts.evidence_bodies import Draft
 from clearhold.features.core.errors import ErrorCode
 from clearhold.features.core.vocabulary import AlertDecision
@@ -90,6 +90,17 @@ def decision_form(
         attempt=None if sent is None else sent.attempt,
         **{"id": FORM, "data-draft": stack.id, "data-by": name} | ({} if sent is None else {"data-sent": "true"}),
     )
+
+
+def unsigned(visit: Visit, stack: Stack, decided: Iterable[Disposition]) -> h.Element:
+    """The place of a text for a stack that others decided meanwhile; a script fills it with what the browser keeps."""
+    name = visit.signed_in.session.name
+    own = signer(visit.principal.operator)
+    is_signed = any(each.decided_by == own for each in decided)
+    return h.form(hidden=True, data_draft=stack.id, data_by=name, data_signed=stack.id if is_signed else None)[
+        h.label(for_="unsigned")["Your text, which is not signed, to copy"],
+        h.textarea("#unsigned", name="narrative", readonly=True, rows="8"),
+    ]
 
 
 def _narrative(
@@ -210,15 +221,15 @@ def signed_strip(visit: Visit, signed: Sequence[Disposition], stack: Stack | Non
         return None
     links = sorted(each.seq for each in signed)
     numbers = f"link {links[0]}" if len(links) == 1 else f"{count(len(links), 'link')}, {links[0]} to {links[-1]}"
-    verify = f"/console/verify?link={links[-1]}"
+    verify, place = f"/console/verify?link={links[-1]}", f"verified-{links[-1]}"
     return h.p(".signed", role="status", data_signed=None if stack is None else stack.id)[
         h.strong[f"✓ Signed: {signed[0].decision.value.replace('_', ' ')}"],
         (" ", h.a(href=f"/console/stacks/{stack.id}")[outsider(stack.who.name, stack.who.id)]) if stack else None,
         f" · {numbers} · ",
         h.code(title=signed[0].hash)[signed[0].hash[:16]],
         " · ",
-        h.a(visit.hx(get=verify, target="#verified", swap="innerHTML"), href=verify, data_key="v")["verify"],
+        h.a(visit.hx(get=verify, target=f"#{place}", swap="innerHTML"), href=verify, data_key="v")["verify"],
         " ",
         key("v"),
-        h.span("#verified", aria_live="polite"),
+        h.span(id=place, aria_live="polite"),
     ]

@@ -59,5 +59,6 @@ def _note_form(visit: Visit, view: WorkspaceView) -> h.Element:
             h.textarea("#note", name="note", required=True, rows="3", maxlength="8000"),
             h.p(".small")["It goes on the record and cannot be changed."],
             h.button(type="submit")["Record the note"],
+            keep=f"{view.stack.id}.note",
         ),
     ]

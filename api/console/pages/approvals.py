@@ -199,6 +199,7 @@ def _own_form(visit: Visit, action: Action, refusal: RefusedAnswer | None) -> h.
             f"{PATH}/{action.id}",
             _note_field(action, "Why you withdraw it", refusal),
             h.button(type="submit", name="answer", value=ApprovalButton.WITHDRAW.value)["Withdraw"],
+            keep=f"answer.{action.id}",
         ),
     ]
 
@@ -213,6 +214,7 @@ def _answer_form(visit: Visit, action: Action, refusal: RefusedAnswer | None) ->
             f"Approve as {visit.signed_in.session.name}"
         ],
         h.button(type="submit", name="answer", value=ApprovalButton.DECLINE.value)["Decline"],
+        keep=f"answer.{action.id}",
     )
 
 

@@ -27,6 +27,7 @@ _DECIDES: Final = (
     (("w",), "changes that would have cleared it"),
     (("v",), "verify"),
     (("Ctrl", "Enter"), "sign, and open the next stack"),
+    (("z",), "take a signature back, within 5 seconds"),
 )
 _ANYWHERE: Final = (
     (("/",), "search"),

@@ -7,7 +7,7 @@ from typing import Final
 import htpy as h
 
 from clearhold.api.console.components.also import also, appeal_form, label_form
-from clearhold.api.console.components.deciding import FORM, SentDecision, decision_form, signed_strip
+from clearhold.api.console.components.deciding import FORM, SentDecision, decision_form, signed_strip, unsigned
 from clearhold.api.console.components.history import HISTORY, history
 from clearhold.api.console.components.money_flow import leaves, money_flow, state_of
 from clearhold.api.console.components.notes import notes
@@ -46,6 +46,7 @@ from clearhold.features.core.instants import MINUTE_US, format_instant, written_
 from clearhold.features.core.vocabulary import AlertStatus
 
 MOST_SIGNED: Final = 100
+NOT_SIGNED: Final = "No decision is on the record."
 _VERIFY: Final = VerifyQuery()
 _MS: Final = 1_000
 
@@ -108,10 +109,13 @@ def _decision(visit: Visit, view: WorkspaceView, sent: SentDecision | None) -> h
     if visit.signed_in.is_read_only:
         return h.p(".note")["This session reads and does not decide."]
     if not view.waiting:
-        return h.div(".note")[
-            h.p["Nothing of this stack waits for a decision."],
-            h.p[h.a(href=f"/console/stacks/{view.following.id}")["The next stack"]] if view.following else None,
-        ]
+        return (
+            h.div(".note")[
+                h.p["Nothing of this stack waits for a decision."],
+                h.p[h.a(href=f"/console/stacks/{view.following.id}")["The next stack"]] if view.following else None,
+            ],
+            unsigned(visit, view.stack, view.decided),
+        )
     draft = view.worst.draft
     return decision_form(visit, view.stack, view.waiting, draft, sent, least=view.least_chars, following=view.following)
 
@@ -132,6 +136,12 @@ async def _signed_before(visit: Visit) -> h.Node:
     except NotFoundError:
         return None
     return signed_strip(visit, await _of_one_signature(visit, newest), stack)
+
+
+async def signed(visit: Visit) -> Answer:
+    """The links of the record of a decision that was signed."""
+    strip = await _signed_before(visit)
+    return HtmlAnswer("Signed", strip or h.p[NOT_SIGNED])
 
 
 async def _of_one_signature(visit: Visit, newest: Disposition) -> list[Disposition]:

@@ -3,8 +3,8 @@ import { startDrafts } from './drafts.js';
 import { startKeys } from './keys.js';
 import { startLive } from './live.js';
 import { startQueue } from './queue.js';
+import { startSending } from './sending.js';
 import './secrets.js';
-import './sending.js';
 import './session.js';
 import './workspace.js';
 
@@ -12,4 +12,5 @@ document.addEventListener('stack:opened', () => startDrafts());
 const queue = startQueue();
 startKeys(queue);
 startLive(queue);
+startSending(queue);
 if (document.querySelector('form[data-passkey]')) void import('./passkeys.js');

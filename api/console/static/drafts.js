@@ -1,14 +1,14 @@
-// Nothing typed is lost: choice, narrative and checked alerts of a stack stay in this browser until they are signed.
+// Nothing typed is lost: the fields of a form with a draft stay in this browser until they are on the record.
 // They outlive a reload, a refusal, a lost connection and the end of the session; signing out clears them, and so does
 // signing in under another name.
 
 const PREFIX = 'clearhold.draft.';
-const FORM = 'form[data-draft]';
+const FORM = 'form[data-draft], form[data-keep]';
 
-/** @typedef {{narrative?: string, decision?: string, unchecked?: string[], attempt?: string}} Kept */
+/** By name the text of a field, by name and value whether it is chosen. @typedef {Record<string, string | boolean>} Kept */
 
-/** @param {HTMLFormElement} form */
-const keyOf = (form) => `${PREFIX}${form.dataset.by}.${form.dataset.draft}`;
+/** Where the fields of a form are kept; '' for a form without a draft. @param {HTMLFormElement} form */
+export const draftOf = ({ dataset: { draft, keep, by } }) => (draft || keep ? `${PREFIX}${by}.${draft ?? keep}` : '');
 
 /** @param {string} key @returns {Kept | null} */
 const stored = (key) => {
@@ -19,64 +19,62 @@ const stored = (key) => {
   }
 };
 
-/** @param {string} key @param {Kept} value */
-const keep = (key, value) => {
+/** @param {(key: string) => boolean} isWanted */
+const forget = (isWanted) => {
+  for (const key of Object.keys(localStorage)) if (key.startsWith(PREFIX) && isWanted(key)) localStorage.removeItem(key);
+};
+
+/** What was kept of a form that is on the record now. @param {string} key */
+export const forgetDraft = (key) => localStorage.removeItem(key);
+
+/** @typedef {HTMLInputElement | HTMLTextAreaElement | HTMLSelectElement} Field */
+
+/** Fields of a person, and the attempt, which makes sending them again the same write. @param {HTMLFormElement} form */
+const fieldsOf = (form) =>
+  /** @type {Field[]} */ ([...form.elements]).filter(
+    ({ name, type }) => name === 'attempt' || (name && type !== 'hidden' && type !== 'submit'),
+  );
+
+/** @param {Field} field @returns {field is HTMLInputElement} */
+const isChoice = (field) => field.type === 'radio' || field.type === 'checkbox';
+
+/** @param {Field} field */
+const nameOf = (field) => (isChoice(field) ? `${field.name}=${field.value}` : field.name);
+
+/** @param {Field} field */
+const valueOf = (field) => (isChoice(field) ? field.checked : field.value);
+
+/** Whether a person has changed a field. @param {Field} field */
+const isChanged = (field) => {
+  if (isChoice(field)) return field.checked !== field.defaultChecked;
+  return 'defaultValue' in field && field.type !== 'hidden' && field.value !== field.defaultValue;
+};
+
+/** @param {HTMLFormElement} form */
+const save = (form) => {
+  const key = draftOf(form);
+  const fields = fieldsOf(form);
+  if (stored(key) === null && !fields.some(isChanged)) return;
   try {
-    localStorage.setItem(key, JSON.stringify(value));
+    localStorage.setItem(key, JSON.stringify(Object.fromEntries(fields.map((each) => [nameOf(each), valueOf(each)]))));
   } catch {
     // The store is full or closed: the form itself still has the text.
   }
 };
 
-/** @param {(key: string) => boolean} isWanted */
-const forget = (isWanted) => {
-  const keys = Array.from({ length: localStorage.length }, (_, at) => localStorage.key(at));
-  for (const key of keys) if (key?.startsWith(PREFIX) && isWanted(key)) localStorage.removeItem(key);
-};
-
-/** What was kept of a form that is on the record now. @param {HTMLFormElement} form */
-export const forgetDraft = (form) => {
-  if (form.matches(FORM)) forget((key) => key === keyOf(form));
-};
-
-/** @param {HTMLFormElement} form */
-const narrativeOf = (form) => /** @type {HTMLTextAreaElement} */ (form.elements.namedItem('narrative'));
-
-/** The value of a field, of a choice that of the chosen one. @param {HTMLFormElement} form @param {string} name */
-const valueOf = (form, name) => {
-  const field = form.elements.namedItem(name);
-  return field instanceof HTMLInputElement || field instanceof RadioNodeList ? field.value : '';
-};
-
-/** @param {HTMLFormElement} form */
-const inputsOf = (form) => [...form.elements].filter((each) => each instanceof HTMLInputElement);
-
-/** @param {HTMLFormElement} form */
-const save = (form) => {
-  const narrative = narrativeOf(form);
-  const decision = valueOf(form, 'decision');
-  if (narrative.value === narrative.defaultValue && decision === '' && stored(keyOf(form)) === null) return;
-  const boxes = inputsOf(form).filter((each) => each.name === 'alertIds' && !each.checked);
-  keep(keyOf(form), {
-    narrative: narrative.value,
-    decision,
-    unchecked: boxes.map((each) => each.value),
-    attempt: valueOf(form, 'attempt'),
-  });
-};
-
-/** @param {HTMLFormElement} form */
+/** A field that the draft does not have, as that of an alert that came later, stays as it is. @param {HTMLFormElement} form */
 const restore = (form) => {
-  const draft = stored(keyOf(form));
+  const draft = stored(draftOf(form));
   if (draft === null || form.dataset.sent) return;
-  const narrative = narrativeOf(form);
-  if (typeof draft.narrative === 'string') narrative.value = draft.narrative;
-  for (const each of inputsOf(form)) {
-    if (each.name === 'decision' && each.value === draft.decision && !each.disabled) each.checked = true;
-    if (each.name === 'alertIds' && draft.unchecked?.includes(each.value)) each.checked = false;
-    if (each.name === 'attempt' && draft.attempt) each.value = draft.attempt;
+  for (const field of fieldsOf(form)) {
+    const kept = draft[nameOf(field)];
+    if (field.disabled || kept === undefined) continue;
+    if (typeof kept === 'string') field.value = kept;
+    else if (isChoice(field)) field.checked = kept;
+    if (field instanceof HTMLTextAreaElement) field.dispatchEvent(new Event('input', { bubbles: true }));
   }
-  narrative.dispatchEvent(new Event('input', { bubbles: true }));
+  form.hidden = false;
+  form.closest('details')?.setAttribute('open', '');
 };
 
 export const startDrafts = () => {

@@ -60,7 +60,7 @@ export const startKeys = (queue) => {
 
   /** A button, link or choice on the page that shows this key. @param {string} letter */
   const press = (letter) => {
-    const all = visible(`main [data-key="${CSS.escape(letter)}"]`);
+    const all = visible(`:is(main, #sending) [data-key="${CSS.escape(letter)}"]`);
     const isNear = (/** @type {HTMLElement} */ each) => each.closest('li')?.contains(document.activeElement);
     const element = all.find(isNear) ?? all.find((each) => each.matches(':checked')) ?? all[0];
     if (element === undefined) return false;

@@ -93,7 +93,8 @@ export class Preview {
       if (pane.dataset.stack === undefined) history.pushState(null, '', row.pathname);
       else history.replaceState(null, '', row.pathname);
       pane.dataset.stack = row.id.slice('stack-'.length);
-      document.title = `${(row.querySelector('bdi')?.textContent ?? '').slice(0, TITLE_LETTERS)} · Clearhold`;
+      const name = row.querySelector('bdi') ?? this.place?.querySelector('.title bdi');
+      document.title = `${(name?.textContent ?? '').slice(0, TITLE_LETTERS)} · Clearhold`;
     }
     const head = this.place?.querySelector('h1, h2');
     if (intent === 'enter' && head instanceof HTMLElement) {

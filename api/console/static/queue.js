@@ -99,7 +99,9 @@ export class Queue {
     const to = from === null ? this.#firstVisible() : (this.#beside(from, by) ?? (await this.#beyond(from, by)));
     if (to === null) return;
     this.choose(to);
-    if (from?.classList.contains('decided')) this.#leave(from);
+    for (const row of /** @type {NodeListOf<HTMLAnchorElement>} */ (document.querySelectorAll('#stacks .stack.decided'))) {
+      if (row !== to) this.#leave(row);
+    }
   }
 
   /** @param {HTMLAnchorElement} row @param {Intent} [intent] */
@@ -115,6 +117,20 @@ export class Queue {
     if (this.row === null) return;
     if (this.#opensHere) this.choose(this.row, 'enter');
     else location.assign(this.row.href);
+  }
+
+  /** Go on in another stack, in its row or without one. @param {string} path */
+  async open(path) {
+    const id = `stack-${path.slice(path.lastIndexOf('/') + 1)}`;
+    const row = document.getElementById(id);
+    if (row instanceof HTMLAnchorElement && this.#opensHere) {
+      this.choose(row, 'enter');
+      return;
+    }
+    this.row?.removeAttribute('aria-current');
+    this.chosen = null;
+    await this.preview.open(Object.assign(document.createElement('a'), { id, href: path }), 0, 'enter');
+    scrollTo(0, 0);
   }
 
   /** To the chosen row, or from a workspace to its queue. */
@@ -324,7 +340,7 @@ export class Queue {
     return this.row === row ? this.#beside(row, by) : null;
   }
 
-  /** A decided row leaves at the next move. @param {HTMLAnchorElement} row */
+  /** Decided rows leave at the next move. @param {HTMLAnchorElement} row */
   #leave(row) {
     row.closest('li')?.remove();
     for (const chunk of this.chunks) {

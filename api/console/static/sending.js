@@ -1,17 +1,30 @@
 // A form that writes is sent until its answer is known. While there is no connection, while the service cannot confirm,
 // and after the time that a full service tells, it is sent again with the same attempt: so it stays one write.
 // Until then the text stays in the form, and nothing says that it was done.
-import { forgetDraft } from './drafts.js';
-import { pause, put } from './parts.js';
+// A signature waits for five seconds, in which it can be taken back, while the next stack is open. It is sent at once
+// when the page is left, and the page that follows asks for its answer.
+import { draftOf, forgetDraft } from './drafts.js';
+import { UNATTENDED, load, pause, put } from './parts.js';
+
+/** @typedef {import('./queue.js').Queue} Queue */
+/**
+ * A form as it was sent. ``from`` is the address of its page, ``target`` the id of its place there.
+ * @typedef {{address: string, body: string, from: string, target: string, name: string, draft: string}} Sent
+ */
 
 const FORMS = 'main form[method=post]:has(> input[name=attempt])';
 const UNKNOWN = [502, 503, 504];
 const LONGEST_S = 15;
 const WITHIN_MS = 60_000;
 const SLOW_MS = 400;
+const TAKE_BACK_S = 5;
+const MOST_LETTERS = 60_000; // browsers send no longer text for a page that was left
+const LEFT = 'clearhold.left';
 
-/** Forms that were sent, and of which it is not known whether the service has them. @type {Set<HTMLFormElement>} */
-const pending = new Set();
+/** What was sent and is not known to be on the record, by its attempt. @type {Map<string, Sent>} */
+const pending = new Map();
+/** Ends of the time in which a signature can be taken back. @type {Map<string, (isSent: boolean) => void>} */
+const held = new Map();
 
 /** The place of words on forms that are under way. @param {string} name */
 const lineOf = (name) => {
@@ -21,43 +34,53 @@ const lineOf = (name) => {
   subject.textContent = name;
   line.append(...(name === '' ? [] : [subject, ': ']), words);
   let since = '';
+  line.id = `sent-${(lines += 1)}`;
+  /** @param {string} text */
+  const say = (text) => {
+    if (!line.isConnected) document.getElementById('sending')?.prepend(line);
+    if (words.textContent !== text) words.textContent = text;
+  };
   return {
-    /** @param {string} text */
-    say: (text) => {
-      if (!line.isConnected) document.getElementById('sending')?.append(line);
-      if (words.textContent !== text) words.textContent = text;
-    },
+    say,
+    words,
     /** The time from which on it is not known. */
     since: () => (since ||= new Date().toISOString().slice(11, 16)),
-    /** @param {string} text @param {string} path */
-    end: (text, path) => {
+    /** @param {string} text @param {string} path @param {(event: Event) => unknown} open */
+    end: (text, path, open) => {
       const link = document.createElement('a');
       link.href = path;
       link.textContent = 'open';
-      words.textContent = `${text} `;
+      link.addEventListener('click', open);
+      say(`${text} `);
       words.append(link);
+    },
+    /** The links of the record, from the server. @param {string} address */
+    fill: async (address) => {
+      say('recorded.');
       setTimeout(() => line.remove(), WITHIN_MS);
+      await load(address, line, { headers: UNATTENDED });
     },
     remove: () => line.remove(),
   };
 };
 
+let lines = 0;
+
 /** @typedef {ReturnType<typeof lineOf>} Line */
 
 /**
  * The answer to a form, sent again while it is not known.
- * @param {string} address
- * @param {URLSearchParams} body
- * @param {string} target
+ * @param {Sent} sent
  * @param {Line} line
  */
-const known = async (address, body, target, line) => {
+const known = async ({ address, body, target }, line) => {
   for (let tries = 0; ; tries += 1) {
     let wait = Math.min(2 ** tries, LONGEST_S);
     try {
-      const headers = { 'HX-Request': 'true', 'HX-Target': target };
+      const headers = { 'HX-Request': 'true', 'HX-Target': target, 'Content-Type': 'application/x-www-form-urlencoded' };
       const signal = AbortSignal.timeout(WITHIN_MS);
-      const answer = await fetch(address, { method: 'POST', body, headers, signal, cache: 'no-store' });
+      const keepalive = body.length < MOST_LETTERS;
+      const answer = await fetch(address, { method: 'POST', body, headers, signal, keepalive, cache: 'no-store' });
       const told = Number(answer.headers.get('Retry-After'));
       if (answer.status === 429) {
         wait = Math.max(told, 1);
@@ -91,31 +114,108 @@ const go = (to) => {
   location.reload();
 };
 
-/** @param {HTMLFormElement} form @param {HTMLElement | null} submitter */
-const send = async (form, submitter) => {
-  const place = form.closest('#preview') ?? document.getElementById('main');
-  if (place === null || pending.has(form)) return;
-  const address = submitter?.getAttribute('formaction') ?? form.getAttribute('action') ?? '';
-  const body = new URLSearchParams(/** @type {any} */ (new FormData(form, submitter)));
-  const name = form.dataset.draft === undefined ? '' : (place.querySelector('.title bdi')?.textContent ?? '');
-  const line = lineOf(name);
-  const from = form.dataset.draft === undefined ? location.pathname + location.search : `/console/stacks/${form.dataset.draft}`;
-  pending.add(form);
-  form.inert = true;
-  form.ariaBusy = 'true';
+/** @param {HTMLFormElement} form */
+const attemptOf = (form) => /** @type {HTMLInputElement | null} */ (form.elements.namedItem('attempt'))?.value ?? '';
+
+/** The form of an attempt, if the page shows it. @param {string} attempt */
+const formOf = (attempt) => [...document.forms].find((each) => attemptOf(each) === attempt);
+
+/** A form that is under way takes no keys. */
+const still = () => {
+  for (const form of document.forms) {
+    form.inert = pending.has(attemptOf(form));
+    form.ariaBusy = form.inert ? 'true' : null;
+  }
+};
+
+/** Whether a signature goes on, after the time in which it can be taken back. @param {string} attempt @param {Line} line */
+const goesOn = (attempt, line) =>
+  new Promise((resolve) => {
+    const left = document.createElement('span');
+    const back = document.createElement('button');
+    const letter = document.createElement('kbd');
+    let seconds = TAKE_BACK_S;
+    const tick = () => {
+      if (seconds === 0) end(true);
+      left.textContent = `${seconds} s`;
+      seconds -= 1;
+    };
+    const ticking = setInterval(tick, 1000);
+    /** @param {boolean} isSent */
+    const end = (isSent) => {
+      clearInterval(ticking);
+      held.delete(attempt);
+      resolve(isSent);
+    };
+    held.set(attempt, end);
+    left.role = 'timer'; // read once, and not at each second
+    back.type = 'button';
+    back.dataset.key = letter.textContent = 'z';
+    back.append('take back ', letter);
+    back.addEventListener('click', () => end(false));
+    line.say('');
+    line.words.append('Signed in ', left, ' · ', back);
+    tick();
+  });
+
+/** Once a stack is on the screen. @param {Queue} queue @param {string} path */
+const opened = (queue, path) => {
+  const open = new Promise((resolve) => document.addEventListener('stack:opened', resolve, { once: true }));
+  queue.open(path);
+  return open;
+};
+
+const sendHeld = () => {
+  for (const end of held.values()) end(true);
+};
+
+/** @param {Sent} sent @param {Queue} queue @param {string} [next] the stack that opens while a signature waits */
+const follow = async (sent, queue, next) => {
+  const attempt = new URLSearchParams(sent.body).get('attempt') ?? '';
+  const line = lineOf(sent.name);
+  pending.set(attempt, sent);
+  still();
+  const moved = next ? opened(queue, `/console/stacks/${next}`) : null;
+  if (next !== undefined) {
+    if (!(await goesOn(attempt, line))) {
+      await moved;
+      line.remove();
+      pending.delete(attempt);
+      still();
+      if (formOf(attempt) === undefined) await opened(queue, sent.from);
+      document.getElementById('narrative')?.focus();
+      return true;
+    }
+    line.say('signing…');
+  }
   const slow = setTimeout(() => line.say('sending…'), SLOW_MS);
-  const answer = await known(address, body, place.id, line);
+  const answer = await known(sent, line);
+  await moved;
   clearTimeout(slow);
-  pending.delete(form);
-  form.inert = false;
-  form.ariaBusy = null;
+  pending.delete(attempt);
+  still();
   const to = answer.headers.get('HX-Redirect');
-  if (answer.ok) forgetDraft(form);
-  if (form.isConnected) line.remove();
-  if (!form.isConnected) line.end(outcome(answer, to), from);
-  else if (answer.status === 401) form.submit();
+  const form = formOf(attempt);
+  const place = form?.closest('#preview') ?? document.getElementById('main');
+  if (answer.ok) forgetDraft(sent.draft);
+  if (form === undefined || place === null) {
+    if (answer.ok && to?.includes('signed=')) await line.fill(`/console/signed${to.slice(to.indexOf('?'))}`);
+    else {
+      line.end(outcome(answer, to), sent.from, async (event) => {
+        if (sent.draft === '' || to !== null || answer.status === 401) return;
+        event.preventDefault();
+        line.remove();
+        await opened(queue, sent.from);
+        await show(answer, document.getElementById('preview') ?? document.body);
+      });
+    }
+    return answer.ok;
+  }
+  line.remove();
+  if (answer.status === 401) form.submit();
   else if (to !== null) go(to);
   else await show(answer, place);
+  return answer.ok;
 };
 
 /** What is said of a form that the page no longer shows. @param {Response} answer @param {string | null} to */
@@ -134,12 +234,62 @@ const show = async (answer, place) => {
   words.focus();
 };
 
-document.addEventListener('submit', (event) => {
-  const { target, submitter } = event;
-  if (event.defaultPrevented || !(target instanceof HTMLFormElement) || !target.matches(FORMS)) return;
-  event.preventDefault();
-  send(target, submitter);
-});
-addEventListener('beforeunload', (event) => {
-  if (pending.size > 0) event.preventDefault();
-});
+/** @param {Queue} queue */
+export const startSending = (queue) => {
+  /** @param {HTMLFormElement} form @param {HTMLElement | null} submitter */
+  const send = (form, submitter) => {
+    const place = form.closest('#preview') ?? document.getElementById('main');
+    if (place === null || pending.has(attemptOf(form))) return;
+    const { draft, keep } = form.dataset;
+    const fields = new URLSearchParams(/** @type {any} */ (new FormData(form, submitter)));
+    const isSignature = submitter?.id === 'sign' && `${fields}`.length < MOST_LETTERS;
+    const sent = {
+      address: submitter?.getAttribute('formaction') ?? form.getAttribute('action') ?? '',
+      body: `${fields}`,
+      from: draft === undefined ? location.pathname + location.search : `/console/stacks/${draft}`,
+      target: place.id,
+      name: draft === undefined && keep === undefined ? '' : (place.querySelector('.title bdi')?.textContent ?? ''),
+      draft: draftOf(form),
+    };
+    running.push(follow(sent, queue, isSignature ? (fields.get('next') ?? '') : undefined));
+  };
+  /** @type {Promise<boolean>[]} */
+  const running = [];
+
+  document.addEventListener('submit', (event) => {
+    const { target, submitter } = event;
+    if (event.defaultPrevented || !(target instanceof HTMLFormElement) || !target.matches(FORMS)) return;
+    event.preventDefault();
+    send(target, submitter);
+  });
+  // Signing out waits for what is under way, and is given up if that was refused.
+  document.addEventListener(
+    'submit',
+    async (event) => {
+      const { target } = event;
+      if (!(target instanceof HTMLFormElement) || target.getAttribute('action') !== '/console/sign-out') return;
+      if (pending.size === 0) return;
+      event.preventDefault();
+      event.stopPropagation();
+      sendHeld();
+      if ((await Promise.all(running.splice(0))).every(Boolean)) target.requestSubmit();
+    },
+    true,
+  );
+  addEventListener('beforeunload', (event) => {
+    if (pending.size > held.size) event.preventDefault();
+    sendHeld();
+  });
+  document.addEventListener('visibilitychange', () => {
+    if (document.hidden) sendHeld();
+  });
+  addEventListener('pagehide', () => {
+    sendHeld();
+    if (pending.size > 0) sessionStorage.setItem(LEFT, JSON.stringify([...pending.values()]));
+  });
+  document.addEventListener('stack:opened', still);
+
+  const left = sessionStorage.getItem(LEFT);
+  sessionStorage.removeItem(LEFT);
+  for (const sent of /** @type {Sent[]} */ (JSON.parse(left ?? '[]'))) running.push(follow(sent, queue));
+};
