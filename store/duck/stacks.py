@@ -39,9 +39,13 @@ _KEYS: Final[Mapping[StackSort, str]] = {
 }
 _NEWEST: Final = """
     newest AS (
-        SELECT id, max("offset") AS "offset" FROM alerts WHERE {within} AND "offset" >= coalesce(
-            (SELECT min("offset") FROM alerts WHERE {within} AND stack_id IS NOT NULL), 0) GROUP BY id
+        SELECT id, max("offset") AS "offset" FROM alerts WHERE {within} AND {among} GROUP BY id
     )"""
+_SINCE_THE_FIRST: Final = """
+    "offset" >= coalesce((SELECT min("offset") FROM alerts WHERE {within} AND stack_id IS NOT NULL), 0)"""
+# An alert that was taken out of a stack has a newer version in another.
+_ONCE_AMONG: Final = f"""
+    id IN (SELECT id FROM alerts WHERE {{within}} AND stack_id IN {TEXTS})"""
 _COUNTED: Final = """
     counted AS (
         SELECT * EXCLUDE (evidence, draft, summary) FROM alerts SEMI JOIN newest USING (id, "offset")
@@ -188,14 +192,14 @@ class Stacks(Alerts, table="alerts", row_type=AlertRow, rank="queue_rank"):
 
         ForbiddenError when the tenant has it on a program outside a key's mode.
         """
+        waiting = self._waiting.stack(principal, stack_id)
+        if waiting:
+            page = [PlacedStack(0, stack_id, waiting)] if principal.finds(waiting[0].program_id) else []
+            return next(iter(self._of_placed(principal, page, self._held_by(principal, page))), None)
         program_id = self._value(_PROGRAM_OF, [principal.tenant_id, stack_id])
         if program_id is None or not principal.finds(program_id):
             return None
-        for statuses in (WAITING, None):
-            figures = self._figures(principal, [stack_id], statuses)
-            if figures:
-                return figures[stack_id]
-        return None
+        return self._figures(principal, [stack_id], None).get(stack_id)
 
     def keys_of(
         self,
@@ -220,14 +224,22 @@ class Stacks(Alerts, table="alerts", row_type=AlertRow, rank="queue_rank"):
         ids = self._ids.narrowed(principal, wanted)
         matches = _matcher(msgspec.structs.replace(wanted, statuses=None), ids)
         if wanted.sort is StackSort.HELD_CENTS:
-            every, cents = self._waiting.every_stack(principal, statuses), dict[str, int]()
+            every = self._waiting.every_stack(principal, statuses)
+            cents: Mapping[str, int] = {}
             if AlertStatus.HELD in statuses:
                 holding = self._waiting.every_stack(principal, frozenset({AlertStatus.HELD}))
                 cents = self._held_money.of(principal, holding)
-            page = placed(every, cents, after, matches, limit)
-        else:
-            page = self._waiting.stacks(principal, wanted.sort, matches, statuses=statuses, after=after, limit=limit)
-            cents = self._held_money.of(principal, [(stack.id, stack.alerts) for stack in page])
+            return self._of_placed(principal, placed(every, cents, after, matches, limit), cents)
+        page = self._waiting.stacks(principal, wanted.sort, matches, statuses=statuses, after=after, limit=limit)
+        return self._of_placed(principal, page, self._held_by(principal, page))
+
+    def _held_by(self, principal: Principal, page: Sequence[PlacedStack]) -> Mapping[str, int]:
+        return self._held_money.of(principal, [(stack.id, stack.alerts) for stack in page])
+
+    def _of_placed(
+        self, principal: Principal, page: Sequence[PlacedStack], cents: Mapping[str, int]
+    ) -> list[StackFigures]:
+        """The figures of stacks of the index, which hold ``cents``."""
         worst_of = {stack.id: max(stack.alerts, key=attrgetter("queue_rank", "id")) for stack in page}
         rows = self._summaries.of_keys(principal, [(alert.id, alert.offset) for alert in worst_of.values()])
         worst = {row.id: row for row in rows}
@@ -313,11 +325,16 @@ def _with(
 ) -> tuple[str, list[object]]:
     """The newest alerts in the statuses, and the money that they hold; with the values of the parameters."""
     wanted: list[str] = []
-    values: list[object] = [*within.values * 3]
-    for column, among in (("status", statuses), ("stack_id", stack_ids)):
-        if among is not None:
+    values: list[object] = [*within.values * 2]
+    among = _SINCE_THE_FIRST
+    if stack_ids is not None:
+        among = _ONCE_AMONG
+        values.append(listed(stack_ids))
+    values += within.values
+    for column, of_column in (("status", statuses), ("stack_id", stack_ids)):
+        if of_column is not None:
             wanted.append(f"AND {column} IN {TEXTS}")
-            values.append(listed(among))
-    parts: list[Callable[..., str]] = [_NEWEST.format, _COUNTED.format]
-    sql = ",".join(part(within=within.sql, wanted=" ".join(wanted)) for part in parts)
+            values.append(listed(of_column))
+    newest = _NEWEST.format(within=within.sql, among=among.format(within=within.sql))
+    sql = ",".join((newest, _COUNTED.format(within=within.sql, wanted=" ".join(wanted))))
     return (f"{sql},{_HELD}", [*values, principal.tenant_id]) if with_money else (sql, values)

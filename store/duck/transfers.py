@@ -76,6 +76,7 @@ _ALERTS_OF: Final = f"""
 
 
 class TransferFilter(RowFilter, frozen=True, kw_only=True):
+    ids: tuple[str, ...] | None = msgspec.field(default=None, name="id")
     bands: tuple[str, ...] | None = msgspec.field(default=None, name="band")
     entity_ids: tuple[str, ...] | None = msgspec.field(default=None, name="entityId")
     counterparty_ids: tuple[str, ...] | None = msgspec.field(default=None, name="counterpartyId")
@@ -89,6 +90,7 @@ class TransferFilter(RowFilter, frozen=True, kw_only=True):
 
     def predicate(self, principal: Principal) -> Predicate:
         predicate = super().predicate(principal)
+        predicate.among("id", self.ids)
         predicate.among("score_band", self.bands)
         if self.entity_ids is not None:
             sql, values = acting_for(self.entity_ids)

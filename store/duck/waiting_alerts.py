@@ -272,6 +272,12 @@ class WaitingAlertIndex(CommittedRows):
             return every
         return [stack for stack in every if principal.reaches(stack[1][0].program_id)]
 
+    def stack(self, principal: Principal, stack_id: str) -> Members:
+        """The waiting alerts of a stack of the tenant, also outside the principal's reach."""
+        with self._lock:
+            self._catch_up()
+            return self._tenant(principal).stacks_of(_ALL).members(stack_id)
+
     def warm(self) -> None:
         """Take in the table, so that no caller waits for it."""
         with self._lock:

@@ -78,6 +78,10 @@ class WaitingStacks:
             del self._alerts[alert.stack_id][alert.id]
             self._mark(alert.stack_id)
 
+    def members(self, stack_id: str) -> Members:
+        """The waiting alerts of a stack; none of one that does not wait."""
+        return self._members_of(stack_id) if self._alerts.get(stack_id) else ()
+
     def every(self) -> Sequence[tuple[str, Members]]:
         """The same sequence until a stack changes."""
         if self._every is None:

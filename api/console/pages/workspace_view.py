@@ -22,7 +22,6 @@ from clearhold.api.stacks.schemas import Stack, StackDetail, StacksQuery
 from clearhold.api.timeline.routes import TimelinePage, TimelineQuery
 from clearhold.api.transfers.service import TransferQuery, TransfersQuery, TransferSummary
 from clearhold.features.core.errors import NotFoundError
-from clearhold.features.core.instants import MINUTE_US, format_instant, written_instant
 from clearhold.features.core.principal import KeyScope, Program
 from clearhold.features.core.vocabulary import WAITING, AlertStatus, SubjectType
 from clearhold.features.policy.bodies import PolicyBody
@@ -30,7 +29,7 @@ from clearhold.store.duck.party_timeline import TimelineKind, TimelineSubject
 from clearhold.store.duck.waiting_stacks import StackSort
 
 PAGE: Final = 100
-MOST_READ_ALONE: Final = 20
+AROUND: Final = 100
 NEAR: Final = 25
 EVENTS: Final = 40
 _CLOSED: Final = (AlertStatus.CLOSED, AlertStatus.AUTO_CLOSED)
@@ -188,13 +187,13 @@ async def _account(visit: Visit, about: EvidenceSubject) -> Account | None:
     return await _or_none(visit.services.accounts.read(visit.principal, about.id, query))
 
 
-async def _around(visit: Visit, about: EvidenceSubject, before: str | None = None) -> tuple[TransferSummary, ...]:
-    """The newest transfers of the subject, or the newest before an instant; none for a transfer or program."""
+async def _around(visit: Visit, about: EvidenceSubject) -> tuple[TransferSummary, ...]:
+    """The newest transfers of the subject; none for a transfer or program."""
     field = _FIELDS.get(about.type)
     if field is None:
         return ()
     of_subject: dict[str, Any] = {field: (about.id,)}
-    query = TransfersQuery(program_id=(about.program_id,), to=before, limit=PAGE, **of_subject)
+    query = TransfersQuery(program_id=(about.program_id,), limit=AROUND, **of_subject)
     return tuple(await visit.services.transfers.newest(visit.principal, query))
 
 
@@ -205,7 +204,7 @@ async def _transfers(
     alerts: Sequence[AlertSummary],
     around: Sequence[TransferSummary],
 ) -> tuple[TransferSummary, ...]:
-    """Transfers that the alerts name, with those on the worst one's path; at most twenty beyond the newest."""
+    """Transfers that the alerts name, with those on the worst one's path; at most ``PAGE`` beyond the newest."""
     evidence = worst.alert.evidence
     of_evidence = [*(evidence.get("restsOn") or ()), *(evidence.get("transferIds") or ())]
     of_path = [each for ids in (evidence.get("path") or {}).values() for each in ids or ()]
@@ -213,14 +212,10 @@ async def _transfers(
     own = () if worst.transfer is None else (worst.transfer.id,)
     wanted = dict.fromkeys((*own, *of_path, *of_evidence, *of_alerts))
     known = {each.id: each for each in around}
-    last_at = evidence.get("lastAt")
-    if isinstance(last_at, str) and any(each not in known for each in wanted):
-        before = format_instant(written_instant(last_at) + MINUTE_US)
-        known |= {each.id: each for each in await _around(visit, about, before)}
-    missing = [each for each in wanted if each not in known][:MOST_READ_ALONE]
-    query = TransferQuery(program_id=about.program_id)
-    read = (_or_none(visit.services.transfers.read(visit.principal, each, query)) for each in missing)
-    known |= {each.id: each for each in await asyncio.gather(*read) if each is not None}
+    missing = [each for each in wanted if each not in known][:PAGE]
+    if missing:
+        read = await visit.services.transfers.named(visit.principal, missing, about.program_id)
+        known |= {each.id: each for each in read}
     return tuple(sorted((known[each] for each in wanted if each in known), key=lambda each: each.bank_created_at))
 
 
