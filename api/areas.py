@@ -21,6 +21,7 @@ from clearhold.api.alerts.routes import AREA as ALERTS
 from clearhold.api.area import Area, Provider, Resources, Stores
 from clearhold.api.assignments.routes import AREA as ASSIGNMENTS
 from clearhold.api.autonomy.routes import AREA as AUTONOMY
+from clearhold.api.bank_keys.routes import AREA as BANK_KEYS
 from clearhold.api.clocks.routes import AREA as CLOCKS
 from clearhold.api.config.routes import AREA as CONFIG
 from clearhold.api.connector.routes import AREA as CONNECTOR
@@ -79,6 +80,7 @@ AREAS: Final[tuple[Area, ...]] = (
     ALERTS,
     ASSIGNMENTS,
     AUTONOMY,
+    BANK_KEYS,
     CLOCKS,
     CONFIG,
     CONNECTOR,

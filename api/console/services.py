@@ -8,12 +8,14 @@ from clearhold.api.actions.service import ActionService
 from clearhold.api.alerts.routes import AlertService
 from clearhold.api.assignments.routes import AssignmentService
 from clearhold.api.autonomy.routes import AutonomyService
+from clearhold.api.bank_keys.routes import BankKeyService
 from clearhold.api.console.openid import OpenIdSignIn
 from clearhold.api.console.passkeys import PasskeyDesk
 from clearhold.api.console.presence import Presence
 from clearhold.api.console.tries import SignInTries
 from clearhold.api.counts.routes import CountService
 from clearhold.api.dispositions.routes import DispositionService
+from clearhold.api.events.routes import EventService
 from clearhold.api.explain.service import ExplainService
 from clearhold.api.http.auth import Authenticator
 from clearhold.api.http.proxy_identity import ConsoleIdentity
@@ -32,6 +34,7 @@ from clearhold.api.record.service import RecordService
 from clearhold.api.reports.service import ProgramReports
 from clearhold.api.reports.weekly import WeeklyReports
 from clearhold.api.search.routes import SearchService
+from clearhold.api.signing_keys.routes import SigningKeyService
 from clearhold.api.stacks.routes import StackService
 from clearhold.api.timeline.routes import TimelineService
 from clearhold.api.transfers.service import TransferService
@@ -55,8 +58,10 @@ class ConsoleServices(NamedTuple):
     alerts: AlertService
     assignments: AssignmentService
     autonomy: AutonomyService
+    bank_keys: BankKeyService
     counts: CountService
     dispositions: DispositionService
+    events: EventService
     explanations: ExplainService
     keys: KeyService
     labels: LabelService
@@ -71,6 +76,7 @@ class ConsoleServices(NamedTuple):
     programs: ProgramService
     record: RecordService
     search: SearchService
+    signing_key_states: SigningKeyService
     stacks: StackService
     timeline: TimelineService
     transfers: TransferService

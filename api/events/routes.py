@@ -27,6 +27,7 @@ from clearhold.api.lists.lists import (
     unusable_cursor,
 )
 from clearhold.api.program_service import several_programs
+from clearhold.features.bank.masking import masked_raw
 from clearhold.features.core.errors import ErrorCode, NotFoundError
 from clearhold.features.core.instants import format_instant
 from clearhold.features.core.log_entry import MEANING_OF_RESULT, TAKES_EFFECT, EventResult, EventSubjectType
@@ -92,6 +93,9 @@ class EventSummary(EventDelivery, frozen=True, kw_only=True, rename="camel"):
 class Event(EventSummary, frozen=True, kw_only=True, rename="camel"):
     """The delivery that took effect, else the newest one, with its consequences and all deliveries under the id."""
 
+    raw: Annotated[
+        dict[str, Any] | None, about("Its data as the bank sent it, masked; null while the log cannot be read.")
+    ]
     alert_ids: Annotated[tuple[str, ...], about("The alerts that it opened or changed.")]
     preflight_id: Annotated[str | None, about("The pre-flight that was open on its transfer, if there was one.")]
     deliveries: Annotated[
@@ -119,14 +123,26 @@ def to_summary(row: EventRow) -> EventSummary:
     )
 
 
-def to_event(row: EventRow, consequences: Consequences, deliveries: tuple[EventDelivery, ...]) -> Event:
+def to_event(
+    row: EventRow, consequences: Consequences, deliveries: tuple[EventDelivery, ...], raw: dict[str, Any] | None
+) -> Event:
     consequent = msgspec.structs.asdict(consequences)
-    return Event(**msgspec.structs.asdict(to_summary(row)), **consequent, deliveries=deliveries)
+    return Event(**msgspec.structs.asdict(to_summary(row)), **consequent, deliveries=deliveries, raw=raw)
+
+
+class _SentEvent(msgspec.Struct, frozen=True):
+    """The data of a bank event in the log, whose envelope was read when it was taken in."""
+
+    data: msgspec.Raw = msgspec.Raw(b"{}")
+
+
+_SENT: Final = msgspec.json.Decoder(_SentEvent)
 
 
 class EventService:
     def __init__(self, resources: Resources) -> None:
         self._programs, self._events = resources.programs, Events(resources.stores.database)
+        self._log = resources.events
         self._list = ListReader(self._events.list_page, lambda _, rows: self._marked(rows), _place, _key)
 
     async def page(self, principal: Principal, query: EventsQuery) -> EventPage:
@@ -145,8 +161,16 @@ class EventService:
         if len({row.program_id for row in rows}) > 1:
             raise several_programs("an event")
         row = next((each for each in rows if each.result in TAKES_EFFECT), rows[0])
-        event = to_event(row, self._events.consequences(row), tuple(map(to_delivery, rows)))
+        event = to_event(row, self._events.consequences(row), tuple(map(to_delivery, rows)), self._raw(row))
         return self._programs.marked(event, row.program_id)
+
+    def _raw(self, row: EventRow) -> dict[str, Any] | None:
+        """The event's data in the log; an entry in neither place is lost with a part of the log."""
+        try:
+            entry = self._log.entry(row.shard, row.offset)
+        except ConnectionError:
+            return None
+        return None if entry is None else masked_raw(bytes(_SENT.decode(entry.body).data))
 
     def _marked(self, rows: Sequence[EventRow]) -> list[EventSummary]:
         return [self._programs.marked(to_summary(row), row.program_id) for row in rows]
@@ -181,6 +205,7 @@ EVENT: Final[dict[str, Any]] = {
     **EVENT_SUMMARY,
     "alertIds": ["3b1f7c52-6a0e-5d0a-9f33-1d2c7b9e4a55"],
     "preflightId": None,
+    "raw": {"id": "acht_2zExample0001", "amount": 985000, "status": "SETTLED"},
     "deliveries": [_RIGHT, _WRONG],
 }
 

@@ -24,7 +24,7 @@ from clearhold.api.lists.handlers import answer_route, write_route
 from clearhold.api.lists.lists import to_answer
 from clearhold.features.core.errors import ErrorCode
 from clearhold.features.core.instants import format_instant
-from clearhold.features.core.principal import Principal
+from clearhold.features.core.principal import KeyScope, Principal
 from clearhold.features.core.vocabulary import about
 from clearhold.store.keys import KeyPurpose, KeyState, SigningKey, SigningKeys
 
@@ -46,6 +46,12 @@ class SigningKeyState(msgspec.Struct, frozen=True, kw_only=True, rename="camel")
     signs_from: Annotated[str, about("From when on the key signs.")]
 
 
+class PublicKey(SigningKeyState, frozen=True, kw_only=True, rename="camel"):
+    """A signing key without its private half."""
+
+    x: Annotated[str, about("The public key, in base64url.")]
+
+
 def to_signing_key(key: SigningKey, state: KeyState) -> SigningKeyState:
     return to_answer(key, SigningKeyState, state=state, signs_from=format_instant(key.signs_from))
 
@@ -61,6 +67,13 @@ class SigningKeyService:
         """Every past and present key, newest first."""
         return tuple(to_signing_key(key, state) for key, state in self._keys.states())
 
+    async def public(self, _principal: Principal) -> tuple[PublicKey, ...]:
+        """The same with the public halves, for readers of the record."""
+        return tuple(
+            to_answer(key, PublicKey, state=state, signs_from=format_instant(key.signs_from))
+            for key, state in self._keys.states()
+        )
+
     async def announce(self, principal: Principal, request: NewSigningKey) -> SigningKeyState:
         key = await to_thread.run_sync(self._keys.announce, request.purpose)
         log.info("signing_key_announced", kid=key.kid, purpose=key.purpose, operator=principal.operator)
@@ -73,6 +86,25 @@ class SigningKeyService:
 
 
 _SERVICE: Final = "signing_key_states"
+_PUBLIC: Final = Operation(
+    id="listPublicKeys",
+    tag="record",
+    summary="Every key that signs or ever signed, newest first, with its state. Only announced, signing and retired "
+    "keys verify.",
+    access=Access.BEARER,
+    scope=KeyScope.RECORD,
+    answers={200: tuple[PublicKey, ...]},
+    answer_example=[
+        {
+            "kid": "kPrK_qmxVWaYVA9wwBF6Iuo3vVzz7TxHCTwXBygrS4k",
+            "purpose": "checkpoint",
+            "state": "signing",
+            "createdAt": "2026-03-02T09:00:00.000Z",
+            "signsFrom": "2026-03-02T09:30:00.000Z",
+            "x": "11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo",
+        }
+    ],
+)
 _by_admin: Final = partial(Operation, tag="administration", access=Access.ADMIN)
 
 _LIST: Final = _by_admin(
@@ -147,6 +179,7 @@ async def get_jwks(request: ApiRequest, signing_keys: NamedDependency[SigningKey
 AREA: Final = Area(
     routes=(
         get_jwks,
+        answer_route("/api/signing-keys", _PUBLIC, _SERVICE, SigningKeyService.public),
         answer_route("/api/admin/signing-keys", _LIST, _SERVICE, SigningKeyService.list),
         write_route("/api/admin/signing-keys", _ANNOUNCE, _SERVICE, SigningKeyService.announce),
         write_route("/api/admin/signing-keys/{kid:str}", _REMOVE, _SERVICE, SigningKeyService.remove, delete),

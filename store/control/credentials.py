@@ -138,21 +138,26 @@ class BankKeys:
     def __init__(self, *, box: SecretBox) -> None:
         self._box = box
         self._keys: dict[str, str] = {}
-        self._had_keys: set[str] = set()
+        self._changes: dict[str, BankKeyEntry | BankKeyRemovedEntry] = {}
 
     def put(self, tenant_id: str, entry: BankKeyEntry) -> None:
         self._keys[tenant_id] = self._box.open(entry.sealed_key)
-        self._had_keys.add(tenant_id)
+        self._changes[tenant_id] = entry
 
-    def remove(self, tenant_id: str, _: BankKeyRemovedEntry) -> None:
+    def remove(self, tenant_id: str, entry: BankKeyRemovedEntry) -> None:
         self._keys.pop(tenant_id, None)
+        self._changes[tenant_id] = entry
 
     def of_tenant(self, tenant_id: str) -> str | None:
         return self._keys.get(tenant_id)
 
     def had_key(self, tenant_id: str) -> bool:
         """Whether the tenant has a key, or ever had one."""
-        return tenant_id in self._had_keys
+        return tenant_id in self._changes
+
+    def last_change(self, tenant_id: str) -> BankKeyEntry | BankKeyRemovedEntry | None:
+        """The entry that set the key or removed it last, if there is one."""
+        return self._changes.get(tenant_id)
 
     def tenants(self) -> tuple[str, ...]:
         """The ids of the tenants that have a key."""

@@ -46,6 +46,7 @@ def axe() -> str:
 @pytest.fixture(scope="session")
 def demo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ConsoleDemo]:
     with ConsoleDemo(Path(tmp_path_factory.mktemp("demo"))) as running:
+        running.furnish()
         yield running
 
 

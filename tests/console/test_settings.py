@@ -90,7 +90,7 @@ def test_given_a_webhook_then_its_test_is_verified_and_a_failed_delivery_is_sent
         page.get_by_role("button", name="Send a test").click()
         failed = page.locator("tr", has=page.locator(".delivery.failed"))
         expect(failed).to_contain_text("a status other than 2xx (it answered 500)", timeout=SEEN_WITHIN_MS)
-        failed.get_by_role("button", name="again").click()
+        failed.get_by_role("button", name="Send again").click()
         expect(page.locator(".delivery.delivered")).to_have_count(2, timeout=SEEN_WITHIN_MS)
         *_, second, again = receiver.wait_for(3)
         assert again.body == second.body

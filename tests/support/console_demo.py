@@ -1,5 +1,7 @@
 """``clearhold demo`` behind a browser: started as a person starts it, its live phase over, its service still there."""
 
+import hashlib
+import hmac
 import signal
 import subprocess
 import sys
@@ -13,6 +15,7 @@ import msgspec
 from playwright.sync_api import Browser, BrowserContext, Page
 
 from tests.support.running_service import COMMAND, free_port
+from tests.support.waiting import eventually
 
 READY_WITHIN_S: Final = 240.0
 OPTIONS: Final = ("--seed", "7", "--days", "35", "--seconds", "6", "--pace", "15")
@@ -24,8 +27,22 @@ BOB: Final = "bob@bank.example"
 DESK: Final = (1440, 1000)
 
 
+HOOKS: Final = "http://127.0.0.1:1024/hooks"
+"""Nothing answers there, so a delivery to it has failed."""
+UNUSABLE: Final = (
+    b'{"id": "evnt_half_a_cent", "type": "wire.outgoing_transfer.initiated", "created_at": "2026-03-05T17:10:03Z", '
+    b'"data": {"id": "wire_half_a_cent", "amount": 9850.5, "bank_account_id": "bacc_1", "currency_code": "USD"}}'
+)
+
+
+class _Program(msgspec.Struct):
+    program_id: str
+    secret: str
+
+
 class _Stage(msgspec.Struct):
     operator_token: str
+    programs: dict[str, _Program]
 
 
 class ConsoleDemo:
@@ -55,8 +72,21 @@ class ConsoleDemo:
             assert self._process.poll() is None, self._output.read_text("utf-8")
             assert time.monotonic() < end_at, self._output.read_text("utf-8")
             time.sleep(0.1)
-        self.token = msgspec.json.decode((self._folder / "demo.json").read_bytes(), type=_Stage).operator_token
+        self._stage = msgspec.json.decode((self._folder / "demo.json").read_bytes(), type=_Stage)
+        self.token = self._stage.operator_token
         return self
+
+    def furnish(self) -> None:
+        """Settings as a bank has them: a key, an endpoint that does not answer, an event that cannot be used."""
+        self.send("/api/keys", {"name": "payroll originations", "mode": "live", "scopes": ["preflight", "reports"]})
+        events = ["alert.opened", "action.approved"]
+        endpoint = self.send("/api/webhooks", {"url": HOOKS, "events": events, "description": "Case management"})
+        self.send(f"/api/webhooks/{endpoint['id']}/test", {})
+        program = self._stage.programs["payroll"]
+        sign = hmac.new(program.secret.encode(), UNUSABLE, hashlib.sha256).hexdigest()
+        path, headers = f"/api/ingest/bank/{program.program_id}", {"Bank-Signature": sign}
+        assert httpx.post(self.url + path, content=UNUSABLE, headers=headers, timeout=ANSWERS_WITHIN_S).is_success
+        eventually(lambda: self.read("/api/events", result="unusable")["data"], within_s=ANSWERS_WITHIN_S)
 
     def __exit__(self, *_: object) -> None:
         self._process.send_signal(signal.SIGINT)

@@ -12,6 +12,7 @@ from tests.support import operation_bodies as bodies
 from tests.support.action_operations import ACTION_OPERATIONS
 from tests.support.callers import Headers, Ids, World
 from tests.support.graph_operations import GRAPH_OPERATIONS
+from tests.support.key_state_operations import KEY_STATE_OPERATIONS
 from tests.support.lookup_operations import LOOKUP_OPERATIONS
 from tests.support.operation import Access as Access
 from tests.support.operation import Operation as Operation
@@ -322,6 +323,7 @@ OPERATIONS: Final = (
     Operation(method="GET", path="/api/keys", access=Access.OPERATOR),
     Operation(method="DELETE", path="/api/keys/{}", access=Access.OPERATOR, fills=("key",)),
     *WEBHOOK_OPERATIONS,
+    *KEY_STATE_OPERATIONS,
     *RULE_OPERATIONS,
     *SANDBOX_OPERATIONS,
     *SCORECARD_OPERATIONS,

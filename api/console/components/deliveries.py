@@ -120,5 +120,7 @@ def _again(visit: Visit, delivery: WebhookDelivery, path: str) -> h.Element:
     return visit.form_of(
         f"{path}/redeliver",
         h.input(type="hidden", name="delivery", value=delivery.id),
-        h.button(type="submit", aria_label=f"Send {delivery.event.value} of {delivery.created_at} again")["Send again"],
+        h.button(type="submit", aria_label=f"Send again: {delivery.event.value} of {delivery.created_at}")[
+            "Send again"
+        ],
     )

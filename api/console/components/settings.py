@@ -1,4 +1,4 @@
-"""The frame of the settings: their sections beside the content, those that the session may read."""
+"""The frame of the settings: the sections that the session may read, beside the content."""
 
 from collections.abc import Callable
 from typing import Final, NamedTuple
@@ -12,6 +12,10 @@ SETTINGS: Final = "/console/settings"
 PEOPLE: Final = "/console/people"
 KEYS: Final = f"{SETTINGS}/keys"
 WEBHOOKS: Final = f"{SETTINGS}/webhooks"
+SIGNING_KEYS: Final = f"{SETTINGS}/signing-keys"
+BANK_KEYS: Final = f"{SETTINGS}/bank-keys"
+RETENTION: Final = f"{SETTINGS}/retention"
+EVENTS: Final = f"{SETTINGS}/events"
 
 
 class SettingsSection(NamedTuple):
@@ -43,6 +47,22 @@ SECTIONS: Final = (
         WEBHOOKS,
         "Endpoints to which events are sent, and the deliveries to them.",
         _has(KeyScope.WEBHOOKS),
+    ),
+    SettingsSection(
+        "Signing keys",
+        SIGNING_KEYS,
+        "Public keys of proofs and checkpoints, and their rotation.",
+        _has(KeyScope.RECORD),
+    ),
+    SettingsSection(
+        "Bank keys", BANK_KEYS, "The key to the bank's API, and the secrets of the bank's webhooks.", is_operator
+    ),
+    SettingsSection("Retention", RETENTION, "How long everything is kept, and changes of it.", _has(KeyScope.POLICIES)),
+    SettingsSection(
+        "Events without effect",
+        EVENTS,
+        "Events of the bank with a fault, and how to correct it.",
+        _has(KeyScope.ALERTS_READ),
     ),
 )
 

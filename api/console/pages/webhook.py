@@ -181,7 +181,7 @@ async def _head(visit: Visit, endpoint: WebhookEndpoint) -> h.Element:
         ("For", outsider(endpoint.description, "nothing said")),
         ("Registered", [moment(endpoint.created_at), " by ", outsider(endpoint.created_by)]),
     )
-    return h.dl(".facts")[((h.dt[name], h.dd[value]) for name, value in facts)]
+    return h.dl(".particulars")[((h.dt[name], h.dd[value]) for name, value in facts)]
 
 
 def _test(visit: Visit, endpoint: WebhookEndpoint) -> h.Element:

@@ -141,3 +141,23 @@ def test_given_a_cursor_with_a_strange_offset_when_it_is_used_then_400(
 
 def test_given_the_results_then_each_can_be_asked_for(api: RunningApp, tenant: dict[str, Any]) -> None:
     assert listed(api, tenant, result=",".join(EventResult)) == []
+
+
+def test_given_an_unusable_event_when_read_then_the_banks_object_is_there_as_sent_and_masked(
+    api: RunningApp, tenant: dict[str, Any], program: dict[str, Any]
+) -> None:
+    deliver(api, program, a_wire("evnt_1", amount=9850.5, account_number="123456789012"))
+
+    raw = read(api, tenant, "evnt_1").json()["raw"]
+
+    assert raw["amount"] == 9850.5
+    assert "123456789012" not in str(raw)
+    assert "9012" in raw["account_number"]
+
+
+def test_given_an_event_whose_data_is_no_object_when_read_then_nothing_of_it_is_there(
+    api: RunningApp, tenant: dict[str, Any], program: dict[str, Any]
+) -> None:
+    deliver(api, program, json.encode(json.decode(a_wire("evnt_1")) | {"data": ["x"]}))
+
+    assert read(api, tenant, "evnt_1").json()["raw"] == {}
