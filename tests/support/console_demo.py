@@ -77,12 +77,14 @@ class ConsoleDemo:
         return self
 
     def furnish(self) -> None:
-        """Settings as a bank has them: a key, an endpoint that does not answer, an event that cannot be used."""
+        """As at a bank: a key, an endpoint that does not answer, a request that waits, an event that cannot be used."""
         self.send("/api/keys", {"name": "payroll originations", "mode": "live", "scopes": ["preflight", "reports"]})
         events = ["alert.opened", "action.approved"]
         endpoint = self.send("/api/webhooks", {"url": HOOKS, "events": events, "description": "Case management"})
         self.send(f"/api/webhooks/{endpoint['id']}/test", {})
         program = self._stage.programs["payroll"]
+        limit = {"kind": "entity_daily", "capCents": "2500000", "note": "A larger payroll from December."}
+        self._sent("POST", f"/api/limits/program/{program.program_id}", by=BOB, json=limit)
         sign = hmac.new(program.secret.encode(), UNUSABLE, hashlib.sha256).hexdigest()
         path, headers = f"/api/ingest/bank/{program.program_id}", {"Bank-Signature": sign}
         assert httpx.post(self.url + path, content=UNUSABLE, headers=headers, timeout=ANSWERS_WITHIN_S).is_success
@@ -104,8 +106,8 @@ class ConsoleDemo:
         """The answer of the interface to ann."""
         return self._sent("POST", path, json=body)
 
-    def _sent(self, method: str, path: str, **parts: Any) -> Any:
-        headers = {"Authorization": f"Bearer {self.token}", "X-Operator": ANN}
+    def _sent(self, method: str, path: str, *, by: str = ANN, **parts: Any) -> Any:
+        headers = {"Authorization": f"Bearer {self.token}", "X-Operator": by}
         answer = httpx.request(method, self.url + path, headers=headers, timeout=ANSWERS_WITHIN_S, **parts)
         assert answer.is_success, answer.text
         return answer.json()
