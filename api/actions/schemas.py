@@ -100,7 +100,10 @@ class Action(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     error: Annotated[str | None, about("Why it failed, in a sentence; null unless it did.")]
     ended_by: Annotated[str | None, about("Who declined or withdrew it; null unless a person did.")]
     ended_identity: OperatorIdentity | None
-    note: Annotated[str | None, about("Why it was declined or withdrawn, in the words of that person.")]
+    note: Annotated[
+        str | None,
+        about("Words of the person who approved, declined or withdrew it, or of the service on an approval."),
+    ]
     executed_at: Annotated[str | None, about("When it was carried out; null until then.")]
     released_alert_ids: Annotated[
         tuple[str, ...], about("The alerts whose hold it ended, each with a disposition that names it.")

@@ -87,7 +87,7 @@ class Guard(ASGIMiddleware):
         visit = self._visit(scope, raw)
         scope[VISIT] = visit  # type: ignore[typeddict-unknown-key]
         if not reads and not scope["route_handler"].opt.get(BACK_CHANNEL):
-            _check_site(scope)
+            _check_site(scope, self._origins)
         who = await self._signed_in(scope, visit.named)
         if who is None and not is_public:
             raise NotSignedInError
@@ -152,7 +152,7 @@ def cookie_of(scope: Any, name: str = COOKIE) -> str | None:
     return (secrets_sent[0] or None) if len(secrets_sent) == 1 else None
 
 
-def _check_site(scope: Any) -> None:
+def _check_site(scope: Any, known: Origins) -> None:
     """A form of another site writes nothing.
 
     Browsers say where a form comes from in Sec-Fetch-Site. Its Origin is ``null``, since pages send no referrer; it
@@ -160,8 +160,9 @@ def _check_site(scope: Any) -> None:
     """
     sites = set(header_values(scope, b"sec-fetch-site"))
     hosts = header_values(scope, b"host")
-    origins = [each.partition(b"://")[2] for each in header_values(scope, b"origin")]
-    if sites - _SAME_ORIGIN or (not sites and origins != hosts):
+    origins = header_values(scope, b"origin")
+    is_own = len(origins) == len(hosts) == 1 and known.is_of(origins[0], hosts[0])
+    if sites - _SAME_ORIGIN or (not sites and not is_own):
         raise ForbiddenError(CROSS_SITE, ErrorCode.ORIGIN_REFUSED)
 
 

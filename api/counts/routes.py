@@ -1,7 +1,7 @@
 """Numbers for badges: how much waits for people, without reading any list."""
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import Annotated, Any, Final
 
 import msgspec
@@ -37,9 +37,12 @@ class ProgramCounts(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class Counts(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """Alerts that wait for a decision, and actions that wait for an approver."""
+    """Alerts that wait for a decision, their stacks, and actions that wait for an approver."""
 
     as_of: str
+    stacks: Annotated[int, about("Stacks of waiting alerts, each decided at once.")]
+    stacks_overdue: Annotated[int, about("Stacks with an alert past its due time.")]
+    stacks_due_soon: Annotated[int, about("Stacks whose first due time is within four hours.")]
     waiting: Annotated[int, about("Alerts that wait.")]
     overdue: Annotated[int, about("Those past their due time.")]
     due_soon: Annotated[int, about("Those due within four hours.")]
@@ -77,8 +80,12 @@ class CountService:
         now = self._clock.now()
         counts = self._waiting.counts(principal, program_ids)
         due = self._waiting.due(principal, program_ids, now=now, within_us=DUE_SOON_US)
+        stacks = self._stacks(principal, frozenset(program_ids))
         return Counts(
             as_of=format_instant(now),
+            stacks=len(stacks),
+            stacks_overdue=sum(at is not None and at < now for at in stacks),
+            stacks_due_soon=sum(at is not None and now <= at < now + DUE_SOON_US for at in stacks),
             waiting=sum(each.alerts for each in counts),
             overdue=due.overdue.total(),
             due_soon=due.soon.total(),
@@ -88,6 +95,14 @@ class CountService:
             by_program=self._by_program(by_word("program_id", counts), due),
             approvals=self._actions.requested(principal, acted_on),
         )
+
+    def _stacks(self, principal: Principal, program_ids: Collection[str]) -> list[int | None]:
+        """The first due time of each stack of waiting alerts on these programs."""
+        return [
+            min((alert.due_at for alert in members if alert.due_at is not None), default=None)
+            for _, members in self._waiting.every_stack(principal)
+            if members[0].program_id in program_ids
+        ]
 
     def _by_program(self, waiting: Counter[str], due: DueAlerts) -> tuple[ProgramCounts, ...]:
         ordered = sorted(waiting, key=lambda each: (-due.overdue[each], -waiting[each], each))
@@ -109,6 +124,9 @@ def _numbers(counts: Sequence[WaitingCount], field: str, every: Iterable[str]) -
 
 COUNTS: Final[dict[str, Any]] = {
     "asOf": "2026-03-05T12:00:00.000Z",
+    "stacks": 2,
+    "stacksOverdue": 0,
+    "stacksDueSoon": 1,
     "waiting": 3,
     "overdue": 0,
     "dueSoon": 1,
@@ -121,7 +139,7 @@ COUNTS: Final[dict[str, Any]] = {
 _READ: Final = Operation(
     id="getCounts",
     tag=_TAG,
-    summary="Numbers of waiting alerts and approvals. Simulated programs are left out unless named.",
+    summary="Numbers of waiting alerts, stacks and approvals. Simulated programs are left out unless named.",
     access=Access.BEARER,
     scope=KeyScope.ALERTS_READ,
     answers={200: Counts},

@@ -192,6 +192,7 @@ OTHER_HOST: Final = (
     "On this machine the header Host must be localhost, 127.0.0.1, ::1, or the host of CLEARHOLD_BASE_URL."
 )
 _HTTP: Final = b"http://"
+_AFTER_SCHEME: Final = b"://"
 _LOCAL: Final = frozenset({"localhost", "127.0.0.1", "::1"})
 
 
@@ -210,6 +211,13 @@ class Origins:
             if not is_local and origin.lower() not in self._origins:
                 raise ForbiddenError(OTHER_ORIGIN, ErrorCode.ORIGIN_REFUSED)
         self.check_host(scope)
+
+    def is_of(self, origin: bytes, host: bytes) -> bool:
+        """Whether an origin is that of a host, as a browser names both; by scheme too where the host is the service's
+        own, or has a listed origin.
+        """
+        known = {each for each in self._origins if each.partition(_AFTER_SCHEME)[2] == host.lower()}
+        return origin.lower() in known if known else origin.partition(_AFTER_SCHEME)[2] == host
 
     def check_host(self, scope: Any) -> None:
         """The check of the host alone."""

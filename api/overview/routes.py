@@ -22,6 +22,7 @@ from clearhold.features.core.vocabulary import Band, about
 from clearhold.features.limits.caps import CapUse
 from clearhold.features.shard.questions import ReadCapUse
 from clearhold.store.duck.reports.program_board import ProgramBoard
+from clearhold.store.duck.reports.recent_activity import EVENTS_MINUTES, NO_ACTIVITY, RecentActivity
 
 _TAG: Final = "programs"
 _SERVICE: Final = "overview"
@@ -61,6 +62,12 @@ class ProgramOverview(msgspec.Struct, frozen=True, kw_only=True, rename="camel")
     history: Annotated[
         tuple[int | None, ...], about(f"The last score of each of {POINTS} UTC days up to today, oldest first.")
     ]
+    events_per_minute: Annotated[
+        float, about(f"Bank events that arrived in the last {EVENTS_MINUTES} minutes, by minute.")
+    ]
+    scored_last_hour: Annotated[
+        dict[str, int], about("Transfers scored in the last hour, by the band of their newest score.")
+    ]
     simulated: Simulated = msgspec.UNSET
 
 
@@ -79,6 +86,7 @@ class OverviewService:
         stores = resources.stores
         self._programs, self._owner, self._clock = resources.programs, stores.owner, stores.clock
         self._waiting, self._board = resources.waiting_alerts, ProgramBoard(stores.database)
+        self._activity = RecentActivity(stores.database)
 
     async def read(self, principal: Principal, query: OverviewQuery) -> Overview:
         """Of all programs within reach, or of the named ones; a programId of another tenant is a 404."""
@@ -110,8 +118,10 @@ class OverviewService:
         waiting = by_word("program_id", self._waiting.counts(principal, ids))
         due = self._waiting.due(principal, ids, now=now, within_us=DUE_SOON_US)
         self._board.catch_up(now=now)
+        activity = self._activity.read(principal.tenant_id, now=now)
         rows = []
         for program, uses in zip(programs, caps, strict=True):
+            recent = activity.get(program.id, NO_ACTIVITY)
             standing, history = self._board.read(program.id, upto_day=now // DAY_US, days=POINTS)
             row = ProgramOverview(
                 program_id=program.id,
@@ -127,6 +137,8 @@ class OverviewService:
                 due_soon=due.soon[program.id],
                 caps=None if uses is None else nearly_used(uses),
                 history=tuple(history),
+                events_per_minute=round(recent.events / EVENTS_MINUTES, 1),
+                scored_last_hour={band.value: recent.scored.get(band, 0) for band in Band},
             )
             rows.append(self._programs.marked(row, program.id))
         rows.sort(key=lambda row: (row.score is None, -(row.score or 0), -row.overdue, row.name, row.program_id))
@@ -164,6 +176,8 @@ OVERVIEW: Final[dict[str, Any]] = {
             "dueSoon": 1,
             "caps": [{"kind": "ach_debit_daily", "cap": "10000000", "observed": "8500000", "share": 0.85}],
             "history": [*[None] * (POINTS - 2), 30, 35],
+            "eventsPerMinute": 12.4,
+            "scoredLastHour": {"clear": 402, "review": 8, "hold": 2, "unscored": 11},
         }
     ],
 }
@@ -171,7 +185,7 @@ _READ: Final = Operation(
     id="getProgramsOverview",
     tag=_TAG,
     summary="All programs in one read. Each has the score and indicators of its newest snapshot, its waiting alerts, "
-    "caps over 80 % and the scores of the last 30 days. Simulated programs are marked.",
+    "caps over 80 %, the scores of the last 30 days and what came in. Simulated programs are marked.",
     access=Access.BEARER,
     scope=KeyScope.REPORTS,
     answers={200: Overview},

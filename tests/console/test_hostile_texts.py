@@ -25,6 +25,7 @@ TEXTS: Final = {
     "formula": '=HYPERLINK("https://evil.example";"x")+cmd|\' /C calc\'!A0',
     "template": "{{7*7}}${7*7}<%= 7*7 %>",
     "unbroken": "W" * 900,
+    "control": "".join(map(chr, (*range(32), *range(127, 160), 0x2028, 0x2029, 0xFFF9, 0xFFFE, 0x1F))) + "end",
     "long": "A long story. " * 700,
 }
 INJECTED: Final = (
@@ -36,7 +37,7 @@ WIDEST: Final = """() => [...document.querySelectorAll('body *')]
   .filter((each) => each.getBoundingClientRect().right > document.documentElement.clientWidth + 0.5)
   .filter((each) => each.closest('.wide, svg, .hidden') === null)
   .map((each) => `${each.tagName}.${each.className}#${each.id}`).slice(0, 4).join(' < ')"""
-TURNING: Final = "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\u200b\ufeff\x00"
+TURNING: Final = "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\u200b\ufeff\x00\x01\x07\x08\x1b\x7f\x9b"
 
 
 class Attacked:
@@ -46,7 +47,7 @@ class Attacked:
         self.bank = bank
         self.stacks = {name: self._stack(name, text) for name, text in TEXTS.items()}
         for name, text in TEXTS.items():
-            self._by_people(self.stacks[name], text[:2_000])
+            self._by_people(self.stacks[name], text[:2_000].replace("\x00", ""))  # which no route of people takes
 
     def _stack(self, name: str, text: str) -> dict[str, Any]:
         account = f"bacc_{name}"

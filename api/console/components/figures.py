@@ -1,11 +1,13 @@
 """Small charts of figures, as SVG without inline style: a line of scores, a bar of use, the states of indicators."""
 
 from collections.abc import Mapping, Sequence
+from itertools import accumulate
 from typing import Final
 
 import htpy as h
 
-from clearhold.api.console.components.words import NO_VALUE
+from clearhold.api.console.components.words import NO_VALUE, SHAPES, count
+from clearhold.features.core.vocabulary import Band
 
 _polyline: Final = h.Element("polyline")
 _circle: Final = h.Element("circle")
@@ -50,6 +52,38 @@ def use_bar(share: float, words: str) -> h.Element:
     return h.svg(".use", viewBox="0 0 100 6", role="img", preserveAspectRatio="none")[
         _title[words],
         _rect(".over" if share >= 1 else ".within", width=width, height="6"),
+    ]
+
+
+def score_mix(numbers: Mapping[str, int]) -> h.Node:
+    """How many transfers of each band, as one bar and in words; the highest band first."""
+    every = sum(numbers.values())
+    if not every:
+        return h.p["No transfer was scored in the last hour."]
+    bands = [(band, numbers.get(band, 0)) for band in (Band.HOLD, Band.REVIEW, Band.CLEAR, Band.UNSCORED)]
+    starts = accumulate((number for _, number in bands), initial=0)
+    return h.div(".mix")[
+        h.svg(viewBox="0 0 100 3", preserveAspectRatio="none", aria_hidden="true")[
+            (
+                _rect(
+                    f".{band.value}",
+                    x=f"{_MOST * start / every:.2f}",
+                    width=f"{_MOST * number / every:.2f}",
+                    height="3",
+                )
+                for (band, number), start in zip(bands, starts, strict=False)
+                if number
+            )
+        ],
+        h.p(".small")[count(every, "transfer"), ":"],
+        h.ul[
+            (
+                h.li(f".{band.value}")[
+                    h.span(aria_hidden="true")[SHAPES[band]], f" {number:,} {band.value}, {number / every:.1%}"
+                ]
+                for band, number in bands
+            )
+        ],
     ]
 
 

@@ -20,8 +20,8 @@ def program_table(overview: Overview) -> h.Node:
             h.code["POST /api/admin/programs"],
             ".",
         ]
-    heads = ("Program", "Score", "30 days", "Indicators", "Waiting", "Late", "Limits near their end")
-    figures = {"Waiting", "Late"}
+    heads = ("Program", "Score", "30 days", "Indicators", "Waiting", "Late", "Events a minute", "Limits near their end")
+    figures = {"Waiting", "Late", "Events a minute"}
     return h.div(".wide", tabindex="0", role="region", aria_label="Programs")[
         h.table(".programs")[
             h.thead[h.tr[(h.th(scope="col", class_="number" if each in figures else None)[each] for each in heads)]],
@@ -46,6 +46,7 @@ def _program(program: ProgramOverview) -> h.Element:
         h.td[states(program.kris)],
         h.td(".number")[h.a(href=queue)[f"{program.waiting:,}"] if program.waiting else "0"],
         h.td(".number")[h.a(".late", href=f"{queue}&overdue=true")[f"{program.overdue:,}"] if program.overdue else "0"],
+        h.td(".number")[f"{program.events_per_minute:,g}"],
         h.td[_caps(program.caps)],
     ]
 

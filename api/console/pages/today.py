@@ -1,11 +1,15 @@
-"""Today: how many alerts wait and are late, in words; every program in one row; the decisions of the platform."""
+"""Today: what waits and what is late, in words; every program in one row; the scores of the last hour; the decisions
+of the platform.
+"""
 
 import asyncio
+from collections import Counter
 from typing import Final
 
 import htpy as h
 import msgspec
 
+from clearhold.api.console.components.figures import score_mix
 from clearhold.api.console.components.program_rows import program_table
 from clearhold.api.console.components.words import count, key, moment, money
 from clearhold.api.console.frame import places_of
@@ -89,27 +93,36 @@ def _page(visit: Visit, view: TodayView) -> h.Element:
         h.h1["Today"],
         _summary(view.counts, view.held_cents) if view.counts is not None else None,
         h.section[h.h2["Programs"], program_table(view.overview)],
+        h.section[h.h2["Scores of the last hour"], score_mix(_mix_of(view.overview))],
         h.section[h.h2["Decided by the platform alone, this UTC day"], _platform(view.metrics)],
         h.section[h.h2["Record"], _record(visit, view.checkpoints)] if view.checkpoints is not None else None,
     ]
 
 
 def _summary(counts: Counts, held_cents: int | None) -> h.Element:
-    """The day in words, each figure a link to its list."""
-    queue = "/console/queue"
+    """The day in words, each figure a link to its list; as in the queue, a stack is one thing to decide."""
+    queue, soon, late = "/console/queue", counts.stacks_due_soon, counts.stacks_overdue
     return h.p(".lead")[
-        h.a(href=queue)[f"{count(counts.waiting, 'alert')} to decide"],
-        ". ",
-        h.a(href=f"{queue}?sort=dueAt", class_="soon" if counts.due_soon else None)[
-            f"{counts.due_soon:,} due within 4 hours, by {_until(counts.as_of)} UTC"
+        h.a(href=queue)[f"{counts.stacks:,} to decide"],
+        f", {count(counts.waiting, 'alert')} in all. " if counts.stacks else ". ",
+        h.a(href=f"{queue}?sort=dueAt", class_="soon" if soon else None)[
+            f"{soon or 'None'} {'runs' if soon <= 1 else 'run'} out before {_until(counts.as_of)} UTC"
         ],
         ", ",
-        h.a(href=f"{queue}?overdue=true", class_="late" if counts.overdue else None)[f"{counts.overdue:,} late"],
+        h.a(href=f"{queue}?overdue=true", class_="late" if late else None)[
+            f"{late or 'none'} {'is' if late <= 1 else 'are'} late"
+        ],
         ". ",
         h.a(href="/console/approvals")[_approvals(counts.approvals)],
         ".",
         (" ", h.a(href=f"{queue}?sort=heldCents")[f"{money(held_cents)} is held"], ".") if held_cents else None,
     ]
+
+
+def _mix_of(overview: Overview) -> Counter[str]:
+    """Transfers of the last hour by band; of simulated programs alone where there are no others."""
+    real = [each for each in overview.programs if each.simulated is not True]
+    return sum((Counter(each.scored_last_hour) for each in real or overview.programs), Counter())
 
 
 def _until(as_of: str) -> str:

@@ -12,7 +12,7 @@ from clearhold.api.console.guard import BODY_LIMIT, MOST_FIELDS, PUBLIC
 from clearhold.api.console.routes import CONSOLE_ROUTES
 from clearhold.api.console.way_back import SIGN_IN
 from tests.support.console import SAME_ORIGIN, Browser, ConsoleApp
-from tests.support.running_app import RunningApp
+from tests.support.running_app import BASE_URL, RunningApp
 
 QUEUE, SIGN_OUT = "/console/queue", "/console/sign-out"
 DECIDE = "/console/stacks/none/decide"
@@ -50,6 +50,16 @@ def test_given_a_form_of_another_site_then_it_writes_nothing(
     assert answer.status_code == FORBIDDEN
     assert "not sent by a page of the console" in answer.text
     assert browser.get(QUEUE).status_code == HTTPStatus.OK, "still signed in"
+
+
+@pytest.mark.parametrize(
+    ("origin", "status"), [("https", HTTPStatus.SEE_OTHER), ("http", FORBIDDEN), ("HTTPS", HTTPStatus.SEE_OTHER)]
+)
+def test_given_a_browser_that_says_an_origin_alone_then_its_scheme_is_that_of_the_service(
+    browser: Browser, origin: str, status: HTTPStatus
+) -> None:
+    headers = {"Origin": f"{origin}://{BASE_URL.partition('://')[2]}"}
+    assert browser.post(SIGN_OUT, {"csrf": browser.csrf}, headers).status_code == status
 
 
 @pytest.mark.parametrize("sent", ["", "x", "other"])

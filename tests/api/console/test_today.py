@@ -19,7 +19,8 @@ def words_of(browser: Browser) -> str:
 
 def test_given_nothing_then_the_page_says_so_and_what_to_do(browser: Browser) -> None:
     words = words_of(browser)
-    assert "0 alerts to decide" in words
+    assert "0 to decide . None runs out before" in words
+    assert "No transfer was scored in the last hour." in words
     assert "There are no programs yet. An administrator creates them" in words
 
 
@@ -33,10 +34,14 @@ def test_given_alerts_and_time_then_what_waits_what_is_due_soon_and_what_is_late
         browser.sign_in(tenant["operatorToken"])
         counts = api.client.get("/api/counts", headers=api.operator(tenant)).json()
         words = words_of(browser)
-        assert f"{counts['waiting']} alerts to decide . {counts['dueSoon']} due within 4 hours" in words
-        assert f"{counts['overdue']} late" in words
-        assert f"by {format_instant(api.clock.now() + 4 * HOUR_US)[11:16]} UTC" in words
+        assert f"{counts['stacks']} to decide , {counts['waiting']} alerts in all." in words
+        soon, late = (counts[name] or "none" for name in ("stacksDueSoon", "stacksOverdue"))
+        assert re.search(
+            rf"{soon} runs? out before {format_instant(api.clock.now() + 4 * HOUR_US)[11:16]} UTC", words, re.IGNORECASE
+        )
+        assert re.search(rf", {late} (is|are) late", words)
     assert counts["overdue"] > 0
+    assert counts["stacks"] < counts["waiting"]
     row = words.partition(program["name"])[2]
     assert f"{counts['waiting']} {counts['overdue']}" in row
 
@@ -52,3 +57,20 @@ def test_given_held_alerts_of_one_transfer_and_another_then_the_money_of_both_is
     cents = int(held["heldCents"])
     assert cents > 0
     assert f"{cents // 100:,}.{cents % 100:02d} USD is held ." in words_of(browser)
+
+
+def test_given_money_that_moves_then_the_page_has_the_scores_of_the_hour_and_the_events_of_the_last_minutes(
+    api: RunningApp, tenant: dict[str, Any], program: dict[str, Any], browser: Browser
+) -> None:
+    for number in range(10):
+        an_alert(api, tenant, program, f"acht_{number}")
+    (row,) = api.client.get("/api/programs/overview", headers=api.operator(tenant)).json()["programs"]
+    words = words_of(browser)
+    assert sum(row["scoredLastHour"].values()) == 10
+    assert "10 transfers:" in words
+    for band, number in row["scoredLastHour"].items():
+        assert f"{number} {band}, {number / 10:.1%}" in words
+    assert re.search(rf" {row['eventsPerMinute']:g} none", words)
+    api.clock.advance(HOUR_US + 1)
+    browser.sign_in(tenant["operatorToken"])
+    assert "No transfer was scored in the last hour." in words_of(browser)

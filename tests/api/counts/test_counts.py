@@ -47,7 +47,14 @@ def test_given_alerts_in_several_states_when_counted_then_the_numbers_are_those_
     assert (soon["overdue"], soon["dueSoon"]) == (0, len(overdue))
     assert (late["overdue"], late["dueSoon"]) == (len(overdue), 0)
     assert sum(each["overdue"] for each in late["byProgram"]) == len(overdue) > 0
+    listed = api.client.get("/api/stacks?limit=100", headers=headers).json()["data"]
+    due = [stack["dueAt"] for stack in listed]
+    assert first["stacks"] == 0
+    assert soon["stacks"] == len(due) > 1
+    assert (soon["stacksOverdue"], soon["stacksDueSoon"]) == (0, len(list(filter(None, due))))
+    assert (late["stacksOverdue"], late["stacksDueSoon"]) == (len(list(filter(None, due))), 0)
     of_one = counts(api, headers, f"?programId={lending['id']}")
+    assert 0 < of_one["stacks"] < soon["stacks"]
     assert [each["programId"] for each in of_one["byProgram"]] == [lending["id"]]
     assert of_one["waiting"] == of_one["byProgram"][0]["waiting"]
 

@@ -1,5 +1,6 @@
 """All programs in one read: as the reports, lists and limits of each program have it."""
 
+from collections import Counter
 from typing import Any
 
 import pytest
@@ -12,6 +13,7 @@ from tests.support.alerting import alerts_of, an_alert, deliver, outgoing
 from tests.support.running_app import RunningApp, assert_refused
 
 HOUR_US = 3_600_000_000
+MINUTE_US = 60_000_000
 
 
 def overview(api: RunningApp, headers: dict[str, str], query: str = "") -> list[dict[str, Any]]:
@@ -121,3 +123,30 @@ def test_given_other_tenants_and_narrow_keys_when_read_then_each_has_its_own_pro
     theirs = api.client.get(f"/api/programs/overview?programId={program['id']}", headers=api.operator(other))
     assert_refused(theirs, 404, "program")
     assert_refused(api.client.get("/api/programs/overview?program=x", headers=api.operator(tenant)), 400, "program")
+
+
+def test_given_events_and_scores_then_those_of_the_last_minutes_and_of_the_last_hour_count(
+    api: RunningApp, tenant: dict[str, Any], program: dict[str, Any]
+) -> None:
+    headers, lending = api.operator(tenant), api.create_program(tenant, slug="lending")
+    other = api.create_tenant("second-bank")
+    theirs = api.create_program(other, slug="theirs")
+    deliver(api, theirs, outgoing("acht_1"))
+    deliver(api, program, *(outgoing(f"acht_{number}") for number in range(7)))
+    api.clock.advance(2 * MINUTE_US)
+    again = outgoing("acht_1", status="POSTED").replace(b"evnt_acht_1", b"evnt_acht_1_posted")
+    deliver(api, program, outgoing("acht_late"), again)
+
+    rows = {row["programId"]: row for row in overview(api, headers)}
+    row = rows[program["id"]]
+    assert row["eventsPerMinute"] == 9 / 5
+    assert sum(row["scoredLastHour"].values()) == 8
+    newest = api.client.get("/api/transfers?limit=100", headers=headers).json()["data"]
+    assert {band: n for band, n in row["scoredLastHour"].items() if n} == Counter(each["scoreBand"] for each in newest)
+    assert rows[lending["id"]]["eventsPerMinute"] == 0
+    assert rows[lending["id"]]["scoredLastHour"] == {"unscored": 0, "clear": 0, "review": 0, "hold": 0}
+
+    api.clock.advance(4 * MINUTE_US)
+    assert {row["eventsPerMinute"] for row in overview(api, headers)} == {2 / 5, 0}
+    api.clock.advance(HOUR_US)
+    assert not any(number for row in overview(api, headers) for number in row["scoredLastHour"].values())
