@@ -8,6 +8,7 @@ import pytest
 from playwright.sync_api import Browser, Page
 
 from tests.support.alerting import ALERTING, outgoing, party
+from tests.support.bank_events import a_wire, an_event
 from tests.support.console_demo import Person
 from tests.support.console_service import ConsoleService
 from tests.support.waiting import eventually
@@ -48,6 +49,7 @@ class Attacked:
         self.stacks = {name: self._stack(name, text) for name, text in TEXTS.items()}
         for name, text in TEXTS.items():
             self._by_people(self.stacks[name], text[:2_000].replace("\x00", ""))  # which no route of people takes
+            self._in_settings(name, text.replace("\x00", ""))
 
     def _stack(self, name: str, text: str) -> dict[str, Any]:
         account = f"bacc_{name}"
@@ -90,6 +92,15 @@ class Attacked:
         if len(text) % 2:
             self.bank.sent("POST", f"/api/actions/{asked['id']}/withdraw", json={"note": text})
 
+    def _in_settings(self, name: str, text: str) -> None:
+        """A key, an endpoint and an event without effect."""
+        self.bank.sent("POST", "/api/keys", json={"name": text[:200], "mode": "live"})
+        endpoint: dict[str, Any] = {"url": f"https://hooks.bank.example/{name}", "description": text[:1_000]}
+        endpoint |= {"events": ["kri.snapshot"]}
+        self.endpoint = self.bank.sent("POST", "/api/webhooks", json=endpoint)["id"]
+        wrong = {"amount": text, "description": text, f"field_{text[:40]}": text}
+        self.bank.deliver(an_event("wire.outgoing_transfer.initiated", a_wire(**wrong), event_id=f"evnt_bad_{name}"))
+
     def paths(self, name: str) -> list[str]:
         """The pages that show one of the texts."""
         program = f"?programId={self.bank.program['id']}"
@@ -97,6 +108,7 @@ class Attacked:
         return [
             f"/console/stacks/{self.stacks[name]['id']}",
             *(f"/console/things/{kind}/{prefix}_{name}{program}" for kind, prefix in things),
+            f"/console/settings/events/evnt_bad_{name}",
         ]
 
 
@@ -106,6 +118,9 @@ SHARED: Final = (
     "/console/queue?view=table",
     "/console/approvals",
     "/console/people",
+    "/console/settings/keys",
+    "/console/settings/webhooks",
+    "/console/settings/events",
     "/console/search?q=" + "%3Cscript%3Ewindow.attacked%3Dtrue%3C%2Fscript%3E",
     "/console/search?q=long",
     "/console/search?q=acht_handler",
@@ -142,7 +157,11 @@ def test_given_hostile_texts_in_each_field_then_they_are_inert_and_every_page_fi
 ) -> None:
     problems: dict[str, Any] = {}
     with attacked.bank.person(chromium) as ann:
-        for path in (*SHARED, *(path for name in TEXTS for path in attacked.paths(name))):
+        for path in (
+            *SHARED,
+            f"/console/settings/webhooks/{attacked.endpoint}",
+            *(path for name in TEXTS for path in attacked.paths(name)),
+        ):
             ann.faults.clear()
             answer = ann.page.goto(path)
             assert answer is not None

@@ -67,6 +67,10 @@ def test_given_a_reader_then_the_session_reads_and_writes_nothing(
     provider.user = dict(READER)
     reader = signed_in(console, provider)
     assert reader.get(QUEUE).status_code == HTTPStatus.OK
+    for section in ("settings", "settings/keys", "settings/webhooks", "settings/retention", "people"):
+        page = reader.get(f"/console/{section}")
+        assert page.status_code == HTTPStatus.OK
+        assert "<form" not in page.text.partition("<main")[2].partition("</main")[0], section
     answer = reader.post("/console/stacks/none/decide", {"csrf": reader.csrf})
     assert answer.status_code == HTTPStatus.FORBIDDEN
     assert "may read and not write" in answer.text
