@@ -185,7 +185,7 @@ _READ: Final = Operation(
     id="getProgramsOverview",
     tag=_TAG,
     summary="All programs in one read. Each has the score and indicators of its newest snapshot, its waiting alerts, "
-    "caps over 80 %, the scores of the last 30 days and what came in. Simulated programs are marked.",
+    "caps over 80 %, the scores of the last 30 days and its arrivals. Simulated programs are marked.",
     access=Access.BEARER,
     scope=KeyScope.REPORTS,
     answers={200: Overview},

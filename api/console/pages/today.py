@@ -1,4 +1,4 @@
-"""Today: what waits and what is late, in words; every program in one row; the scores of the last hour; the decisions
+"""Today: waiting and late stacks, in words; every program in one row; the scores of the last hour; the decisions
 of the platform.
 """
 

@@ -1,5 +1,6 @@
 """Endpoints of webhooks: the list with the last delivery of each, and the form that registers one."""
 
+import asyncio
 from collections.abc import Mapping
 from typing import Any, Final
 
@@ -20,8 +21,9 @@ from clearhold.features.core.errors import RiskError
 from clearhold.features.core.principal import Program
 
 PATH: Final = WEBHOOKS
-MOST_READ: Final = 20
-"""The endpoints of which the list shows the last delivery."""
+MOST_READ: Final = 10
+"""The newest endpoints, of which the list has the last delivery."""
+NOT_READ: Final = "on its page"
 _NEW: Final = RequestSchema(NewWebhook)
 _LOST: Final = (
     "The endpoint is there, and its secret was in the first answer to this form alone. If that answer was lost, "
@@ -56,7 +58,9 @@ def _requested(form: Mapping[str, str]) -> dict[str, Any]:
 async def _page(visit: Visit, refused: str | None = None) -> HtmlAnswer:
     endpoints = await visit.services.webhooks.list(visit.principal)
     programs = visit.services.programs.list(visit.principal, source=None)
-    last = {each.id: await _newest(visit, each) for each in endpoints[:MOST_READ]}
+    read = endpoints[:MOST_READ]
+    newest = await asyncio.gather(*(_newest(visit, each) for each in read))
+    last = {each.id: delivery for each, delivery in zip(read, newest, strict=True)}
     enabled = sum(each.enabled for each in endpoints)
     content = settings_frame(
         visit,
@@ -90,12 +94,17 @@ def _table(
     return h.div(".wide", tabindex="0", role="region", aria_label="Endpoints")[
         h.table(".endpoints")[
             h.thead[h.tr[(h.th(scope="col")[each] for each in heads)]],
-            h.tbody[(_row(each, programs, last.get(each.id)) for each in endpoints)],
+            h.tbody[
+                (
+                    _row(each, programs, _last(each, last[each.id]) if each.id in last else NOT_READ)
+                    for each in endpoints
+                )
+            ],
         ]
     ]
 
 
-def _row(endpoint: WebhookEndpoint, programs: Mapping[str, Program], last: WebhookDelivery | None) -> h.Element:
+def _row(endpoint: WebhookEndpoint, programs: Mapping[str, Program], last: h.Node) -> h.Element:
     program = None if endpoint.program_id is None else programs.get(endpoint.program_id)
     return h.tr[
         h.td(".words", data_label="Endpoint")[
@@ -105,7 +114,7 @@ def _row(endpoint: WebhookEndpoint, programs: Mapping[str, Program], last: Webho
         h.td(data_label="Takes")["every event" if not endpoint.events else count(len(endpoint.events), "event")],
         h.td(data_label="Of")["every program" if program is None else outsider(program.name)],
         h.td(data_label="State")["enabled" if endpoint.enabled else h.span(".off")["■ disabled"]],
-        h.td(".words", data_label="Last delivery")[_last(endpoint, last)],
+        h.td(".words", data_label="Last delivery")[last],
     ]
 
 
