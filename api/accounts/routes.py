@@ -11,11 +11,11 @@ from functools import partial
 from typing import Annotated, Any, Final
 
 import msgspec
-from anyio import to_thread
 
 from clearhold.api.area import Area, Resources
 from clearhold.api.http.fields import BankIds, CursorText, PageLimit, ProgramIds
 from clearhold.api.http.operation import Access, Operation
+from clearhold.api.http.reading import in_reader
 from clearhold.api.http.request_schema import RequestSchema
 from clearhold.api.lists.handlers import answer_route
 from clearhold.api.lists.lists import DEFAULT_LIMIT, ListPage, ListReader, Place, to_answer
@@ -102,7 +102,7 @@ class AccountService:
         return AccountPage.of(*await self._list.page(principal, wanted, query))
 
     async def read(self, principal: Principal, account_id: str, query: PartyQuery) -> Account:
-        stored, use, name, alert_ids = await to_thread.run_sync(self._read, principal, account_id, query.program_id)
+        stored, use, name, alert_ids = await in_reader(self._read, principal, account_id, query.program_id)
         score = None
         if stored.owner_id is not None:
             question = ReadScores(ActorType.ENTITY, (stored.owner_id,), self._clock.now())

@@ -14,7 +14,6 @@ from uuid import UUID
 
 import msgspec
 import structlog
-from anyio import to_thread
 
 from clearhold.api.actions.schemas import (
     Action,
@@ -27,6 +26,7 @@ from clearhold.api.actions.schemas import (
 )
 from clearhold.api.area import Resources
 from clearhold.api.http.auth import OPERATORS_ONLY, confirmed_name, folded_name
+from clearhold.api.http.reading import in_reader
 from clearhold.api.http.validation import Failure, refusal
 from clearhold.api.lists.lists import ListReader, filter_of, place_by, place_key
 from clearhold.api.log.commands import approver_needed, change_pending, unknown_action, unknown_alert
@@ -133,7 +133,7 @@ class ActionService:
         Reads committed rows only; the flow decides.
         """
         waiting = ActionFilter(types=(action_type,), statuses=_WAITING)
-        for stored in await to_thread.run_sync(self._actions.list_page, principal, waiting, None, MOST_WAITING):
+        for stored in await in_reader(self._actions.list_page, principal, waiting, None, MOST_WAITING):
             change = msgspec.json.decode(stored.row.change or "{}", type=Change)
             if stored.row.target_id == target_id and part.items() <= change.items():
                 raise change_pending()
@@ -269,7 +269,7 @@ class ActionService:
         """The alert that the action follows from, of the same program."""
         if alert_id is None:
             return None
-        alert = await to_thread.run_sync(self._alerts.find, principal, str(alert_id))
+        alert = await in_reader(self._alerts.find, principal, str(alert_id))
         if alert is None or alert.program_id != program_id:
             raise unknown_alert()
         return alert
@@ -301,7 +301,7 @@ class ActionService:
                 raise ForbiddenError(CLAIMED_REQUEST, ErrorCode.PERSON_TOKEN_REQUIRED)
 
     async def _find(self, principal: Principal, action_id: str) -> StoredAction:
-        stored = await to_thread.run_sync(self._actions.find, principal, action_id.lower())
+        stored = await in_reader(self._actions.find, principal, action_id.lower())
         if stored is None:
             raise unknown_action()
         return stored

@@ -8,11 +8,11 @@ from functools import partial
 from typing import Annotated, Any, Final
 
 import msgspec
-from anyio import to_thread
 
 from clearhold.api.area import Area, Resources
 from clearhold.api.http.fields import CursorText, PageLimit
 from clearhold.api.http.operation import Access, Operation, examples_of
+from clearhold.api.http.reading import in_reader
 from clearhold.api.http.request_schema import RequestSchema
 from clearhold.api.lists.handlers import answer_route, write_route
 from clearhold.api.lists.lists import ArrayPart, Place, cursor_for, place_of, to_answer
@@ -154,7 +154,7 @@ class AgentService:
         def read() -> list[AgentRow]:
             return self._agents.page(principal.tenant_id, program.id, after, limit + 1, bands=query.band)
 
-        stored = await to_thread.run_sync(read)
+        stored = await in_reader(read)
         page = stored[:limit]
         cursor = cursor_for(Place(0, page[-1].id, program.id), filters) if len(stored) > limit else None
         agents = await self._with_scores(program.id, page)
@@ -163,7 +163,7 @@ class AgentService:
 
     async def read(self, principal: Principal, entity_id: str) -> Agent:
         program = self._program(principal)
-        stored = await to_thread.run_sync(self._agents.find, principal.tenant_id, program.id, entity_id)
+        stored = await in_reader(self._agents.find, principal.tenant_id, program.id, entity_id)
         if stored is None:
             raise NotFoundError(UNKNOWN_AGENT, ErrorCode.AGENT_NOT_FOUND)
         (agent,) = await self._with_scores(program.id, [stored])
@@ -186,7 +186,7 @@ class AgentService:
             return to_answer(
                 progress, ImportState, program_id=program_id, stage=ImportStage.BEGUN, reason=None, updated_at=began
             )
-        row = await to_thread.run_sync(self._imports.newest, principal.tenant_id, program_id)
+        row = await in_reader(self._imports.newest, principal.tenant_id, program_id)
         if row is None:
             return msgspec.structs.replace(_NO_IMPORT, program_id=program_id)
         return to_answer(row, ImportState, reading=None, skipped=_SKIPPED.decode(row.skipped))

@@ -15,11 +15,11 @@ from typing import Annotated, Any, Final
 
 import msgspec
 import structlog
-from anyio import to_thread
 
 from clearhold.api.area import Resources
 from clearhold.api.dispositions.routes import ALERT_ID, DISPOSITION
 from clearhold.api.http.fields import AlertIds, Prose
+from clearhold.api.http.reading import in_reader
 from clearhold.api.log.commands import refusal_of, unknown_alert
 from clearhold.features.core.canonical import derived_id
 from clearhold.features.core.entries.commands import DecisionsEntry, DecisionWarning, OperatorKind
@@ -94,7 +94,7 @@ class ManyDecisions:
     ) -> DecidedAlerts:
         """Decide these alerts; an unknown one is refused in its place."""
         alert_ids = [*dict.fromkeys(map(str, request.alert_ids))]
-        by_program = await to_thread.run_sync(self._alerts.by_program, principal, alert_ids)
+        by_program = await in_reader(self._alerts.by_program, principal, alert_ids)
         cause = effect_id or self._new_id()
         results: dict[str, AlertResult] = {}
         for program_id, inside in by_program.items():
@@ -126,7 +126,7 @@ class ManyDecisions:
         result = await self._commands.submit(
             principal, EntryKind.DECISIONS, program_id, entry, effect_id=derived_id(cause, program_id)
         )
-        results = await to_thread.run_sync(self._results_of, principal, result)
+        results = await in_reader(self._results_of, principal, result)
         log.info(
             "alerts_decided",
             entry_id=result.id,

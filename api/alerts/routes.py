@@ -14,7 +14,6 @@ from typing import Any, Final
 
 import msgspec
 import structlog
-from anyio import to_thread
 
 from clearhold.api.actions.schemas import Action, to_action
 from clearhold.api.alerts.schemas import (
@@ -37,6 +36,7 @@ from clearhold.api.area import Area, Resources
 from clearhold.api.assignments.schemas import Assignment
 from clearhold.api.dispositions.routes import DISPOSITION, Disposition, to_disposition
 from clearhold.api.http.operation import Access, Operation
+from clearhold.api.http.reading import in_reader
 from clearhold.api.http.request_schema import RequestSchema
 from clearhold.api.lists.exports import Batches
 from clearhold.api.lists.handlers import answer_route, export_operation, export_route, list_operation, write_route
@@ -90,9 +90,9 @@ class AlertService:
 
     async def read(self, principal: Principal, alert_id: str) -> AlertDetail:
         row = await self._row(principal, alert_id)
-        (alert,) = await to_thread.run_sync(self._to_alerts, principal, [row])
+        (alert,) = await in_reader(self._to_alerts, principal, [row])
         transfer = await self._transfer(principal, row)
-        notes, note_count, assignments = await to_thread.run_sync(self._notes_of, principal, row.id)
+        notes, note_count, assignments = await in_reader(self._notes_of, principal, row.id)
         return AlertDetail(
             alert=alert,
             transfer=transfer,
@@ -101,7 +101,7 @@ class AlertService:
             dispositions=await self._dispositions_of(principal, row.id),
             actions=tuple(
                 self._programs.marked(to_action(each), each.row.program_id)
-                for each in await to_thread.run_sync(self._actions.of_alert, principal, row.id)
+                for each in await in_reader(self._actions.of_alert, principal, row.id)
             ),
             notes=notes,
             note_count=note_count,
@@ -137,11 +137,11 @@ class AlertService:
             principal, EntryKind.DECISION, alert.program_id, decision, effect_id=effect_id
         )
         if result.disposition_id is None:
-            action = await to_thread.run_sync(self._actions.find, principal, result.id)
+            action = await in_reader(self._actions.find, principal, result.id)
             assert action is not None, "a decision that waits has an action"
             log.info("decision_requested", alert_id=alert.id, action_id=result.id, operator=principal.operator)
             return self._programs.marked(to_action(action), alert.program_id)
-        stored = await to_thread.run_sync(self._dispositions.find, principal, result.id)
+        stored = await in_reader(self._dispositions.find, principal, result.id)
         assert stored is not None, "a decision that was made has a disposition"
         log.info("alert_decided", alert_id=alert.id, disposition_id=stored.row.id, operator=principal.operator)
         return self._programs.marked(to_disposition(stored), stored.row.program_id)
@@ -153,11 +153,11 @@ class AlertService:
         result = await self._commands.submit(principal, EntryKind.APPEAL, alert.program_id, appeal, effect_id=effect_id)
         opened = await self._row(principal, result.opened_alert_id or "")
         log.info("alert_appealed", alert_id=alert.id, opened_alert_id=opened.id, operator=principal.operator)
-        (answer,) = await to_thread.run_sync(self._to_alerts, principal, [opened])
+        (answer,) = await in_reader(self._to_alerts, principal, [opened])
         return answer
 
     async def _dispositions_of(self, principal: Principal, alert_id: str) -> tuple[Disposition, ...]:
-        stored = await to_thread.run_sync(self._dispositions.of_alert, principal, alert_id)
+        stored = await in_reader(self._dispositions.of_alert, principal, alert_id)
         return tuple(self._programs.marked(to_disposition(each), each.row.program_id) for each in stored)
 
     def _notes_of(
@@ -174,7 +174,7 @@ class AlertService:
         )
 
     async def _row(self, principal: Principal, alert_id: str) -> AlertRow:
-        row = await to_thread.run_sync(self._alerts.find, principal, alert_id.lower())
+        row = await in_reader(self._alerts.find, principal, alert_id.lower())
         if row is None:
             raise unknown_alert()
         return row

@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Annotated, Any, Final, TypeVar
 
 import msgspec
-from anyio import to_thread
 
 from clearhold.api.alerts.schemas import ALERT, AlertsQuery
 from clearhold.api.area import Resources
+from clearhold.api.http.reading import in_reader
 from clearhold.api.http.validation import Failure
 from clearhold.api.lists.lists import (
     DEFAULT_LIMIT,
@@ -129,7 +129,7 @@ class AlertPages:
                 cursor = cursor_for(Place(last.number, last.id, newest.program_id, last.as_of), filters)
             return items_of(principal, rows), cursor
 
-        return await to_thread.run_sync(read)
+        return await in_reader(read)
 
     async def summaries(self, principal: Principal, wanted: AlertFilter, query: AlertsQuery) -> AlertSummaryPage:
         page = await self.read(principal, wanted, query, self._summaries.of_keys, self._to_summaries)

@@ -10,7 +10,6 @@ from functools import partial
 from typing import Annotated, Any, Final
 
 import structlog
-from anyio import to_thread
 
 from clearhold.api.area import Area, Resources
 from clearhold.api.assignments.schemas import (
@@ -26,6 +25,7 @@ from clearhold.api.assignments.schemas import (
 from clearhold.api.http.auth import folded_name
 from clearhold.api.http.fields import AlertIds
 from clearhold.api.http.operation import Access, Operation
+from clearhold.api.http.reading import in_reader
 from clearhold.api.http.request_schema import RequestSchema
 from clearhold.api.lists.handlers import write_route
 from clearhold.api.lists.lists import to_answer
@@ -60,11 +60,11 @@ class AssignmentService:
         self, principal: Principal, alert_id: str, request: AssignmentRequest, effect_id: str | None
     ) -> Assignment:
         """The assignment; a repeated ``effect_id`` returns the first one."""
-        alert = await to_thread.run_sync(self._alerts.find, principal, alert_id.lower())
+        alert = await in_reader(self._alerts.find, principal, alert_id.lower())
         if alert is None:
             raise unknown_alert()
         result = await self._submit(principal, alert.program_id, [alert.id], request.assignee, effect_id)
-        row = await to_thread.run_sync(self._assignments.find, principal, derived_id(result.id, alert.id))
+        row = await in_reader(self._assignments.find, principal, derived_id(result.id, alert.id))
         assert row is not None, "an assignment that was made has a row"
         return self._programs.marked(to_answer(row, Assignment), row.program_id)
 
@@ -73,13 +73,13 @@ class AssignmentService:
     ) -> AssignedAlerts:
         """The result of each; an unknown alert is refused in its place."""
         alert_ids = [*dict.fromkeys(map(str, request.alert_ids))]
-        by_program = await to_thread.run_sync(self._alerts.by_program, principal, alert_ids)
+        by_program = await in_reader(self._alerts.by_program, principal, alert_ids)
         cause, assigned = effect_id or self._new_id(), frozenset[str]()
         for program_id, inside in by_program.items():
             of_program = derived_id(cause, program_id)
             result = await self._submit(principal, program_id, inside, request.assignee, of_program)
             read = partial(self._assignments.of_entry, principal, program_id, result.offset)
-            assigned |= await to_thread.run_sync(read)
+            assigned |= await in_reader(read)
         return AssignedAlerts.of(
             _folded(request.assignee), (_result_of(each, is_made=each in assigned) for each in alert_ids)
         )

@@ -3,12 +3,12 @@
 from typing import Annotated, Any, Final
 
 import msgspec
-from anyio import to_thread
 
 from clearhold.api.alerts.schemas import ALERT
 from clearhold.api.area import Area, Resources
 from clearhold.api.http.fields import ProgramIds
 from clearhold.api.http.operation import Access, Operation
+from clearhold.api.http.reading import in_reader
 from clearhold.api.http.request_schema import RequestSchema
 from clearhold.api.lists.handlers import answer_route
 from clearhold.api.lists.lists import to_answer
@@ -72,7 +72,7 @@ class ClockService:
         programs = self._programs.counted(principal, query.program_id)
         ids = tuple(program.id for program in programs)
         wanted = AlertFilter(program_ids=ids, overdue=True, now=now, from_history=query.from_history)
-        count, rows = await to_thread.run_sync(self._alerts.overdue, principal, wanted, MOST_SHOWN)
+        count, rows = await in_reader(self._alerts.overdue, principal, wanted, MOST_SHOWN)
         alerts = tuple(self._programs.marked(to_answer(row, OverdueAlert), row.program_id) for row in rows)
         overdue = Overdue(as_of=format_instant(now), policy=clocks, count=count, alerts=alerts)
         return self._programs.marked_of(overdue, programs)

@@ -5,11 +5,11 @@ from collections.abc import Collection, Iterable, Sequence
 from typing import Annotated, Any, Final
 
 import msgspec
-from anyio import to_thread
 
 from clearhold.api.area import Area, Resources
 from clearhold.api.http.fields import ProgramIds
 from clearhold.api.http.operation import Access, Operation
+from clearhold.api.http.reading import in_reader
 from clearhold.api.http.request_schema import RequestSchema
 from clearhold.api.lists.handlers import answer_route
 from clearhold.api.programs.routes import PROGRAM_ID
@@ -73,7 +73,7 @@ class CountService:
         programs = self._programs.counted(principal, query.program_id)
         ids = [program.id for program in programs]
         of_tenant = () if query.program_id is not None else (principal.tenant_id,)
-        counts = await to_thread.run_sync(self._read, principal, ids, [*ids, *of_tenant])
+        counts = await in_reader(self._read, principal, ids, [*ids, *of_tenant])
         return self._programs.marked_of(counts, programs)
 
     def _read(self, principal: Principal, program_ids: Sequence[str], acted_on: Sequence[str]) -> Counts:

@@ -9,11 +9,11 @@ from typing import Annotated, Any, Final
 from uuid import UUID
 
 import msgspec
-from anyio import to_thread
 
 from clearhold.api.area import Area, Resources
 from clearhold.api.http.fields import FILTER_LIMIT, BankIds, CursorText, Moment, PageLimit, ProgramIds
 from clearhold.api.http.operation import Access, Operation, examples_of
+from clearhold.api.http.reading import in_reader
 from clearhold.api.lists.exports import Batches, ExportFormat
 from clearhold.api.lists.handlers import answer_route, export_operation, export_route, list_operation
 from clearhold.api.lists.lists import (
@@ -115,7 +115,7 @@ class DispositionService:
         return batches_of(self._dispositions.export(principal, wanted, BATCH), self._marked)
 
     async def read(self, principal: Principal, disposition_id: str) -> Disposition:
-        stored = await to_thread.run_sync(self._dispositions.find, principal, disposition_id.lower())
+        stored = await in_reader(self._dispositions.find, principal, disposition_id.lower())
         if stored is None:
             raise NotFoundError("Unknown disposition on this tenant.", ErrorCode.DISPOSITION_NOT_FOUND)
         (disposition,) = self._marked([stored])

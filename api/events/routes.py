@@ -9,11 +9,11 @@ from collections.abc import Sequence
 from typing import Annotated, Any, Final
 
 import msgspec
-from anyio import to_thread
 
 from clearhold.api.area import Area, Resources
 from clearhold.api.http.fields import CursorText, Moment, PageLimit, ProgramId, ProgramIds
 from clearhold.api.http.operation import Access, Operation, examples_of
+from clearhold.api.http.reading import in_reader
 from clearhold.api.http.request_schema import RequestSchema
 from clearhold.api.lists.handlers import answer_route, list_operation
 from clearhold.api.lists.lists import (
@@ -151,7 +151,7 @@ class EventService:
         return EventPage.of(*await self._list.page(principal, wanted, query))
 
     async def read(self, principal: Principal, event_id: str, query: EventQuery) -> Event:
-        return await to_thread.run_sync(self._read, principal, event_id, query.program_id)
+        return await in_reader(self._read, principal, event_id, query.program_id)
 
     def _read(self, principal: Principal, event_id: str, program_id: str | None) -> Event:
         named = self._programs.filter_by(principal, None if program_id is None else [program_id])

@@ -9,9 +9,9 @@ Errors  NotFoundError for a subject that is not this tenant's, and for a card th
 from typing import Annotated, Any
 
 import msgspec
-from anyio import to_thread
 
 from clearhold.api.area import Resources
+from clearhold.api.http.reading import in_reader
 from clearhold.api.parties.routes import PartyFinder, PartyQuery
 from clearhold.api.transfers.service import ScoringCard, ScoringCards, TransferQuery, find_transfer
 from clearhold.features.core.entries.preflight import LimitHit
@@ -85,7 +85,7 @@ class ExplainService:
         self._owner, self._clock = stores.owner, stores.clock
 
     async def transfer(self, principal: Principal, transfer_id: str, query: TransferQuery) -> TransferExplained:
-        return await to_thread.run_sync(self._transfer, principal, transfer_id, query)
+        return await in_reader(self._transfer, principal, transfer_id, query)
 
     async def preflight(self, principal: Principal, preflight_id: str) -> PreflightExplained:
         record = await self._recorded.find(principal, preflight_id.lower())
@@ -130,7 +130,7 @@ class ExplainService:
         self, principal: Principal, kind: ActorType, actor_id: str, program_id: str | None
     ) -> ActorExplained:
         """An entity of the program ``agents`` is explained as the agent that it is."""
-        row = await to_thread.run_sync(self._parties.find, principal, kind, actor_id, program_id)
+        row = await in_reader(self._parties.find, principal, kind, actor_id, program_id)
         if kind is ActorType.ENTITY and self._parties.holds_agents(principal, row.program_id):
             kind = ActorType.AGENT
         card, now = DEFAULTS[_SCORERS[kind]], self._clock.now()

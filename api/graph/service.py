@@ -11,12 +11,12 @@ from collections.abc import Iterable, Sequence
 from typing import Final, NamedTuple
 
 import msgspec
-from anyio import to_thread
 
 from clearhold.api.accounts.routes import AccountFinder
 from clearhold.api.area import Resources
 from clearhold.api.graph import schemas
 from clearhold.api.graph.schemas import EdgeTotals, GraphEdge, NodeType, SubjectGraph, TransferTotals
+from clearhold.api.http.reading import in_reader
 from clearhold.api.lists.lists import instant_in
 from clearhold.api.log.commands import unknown_alert
 from clearhold.api.parties.routes import PartyFinder
@@ -77,7 +77,7 @@ class GraphService:
         self._accounts = AccountFinder(resources)
 
     async def read(self, principal: Principal, query: schemas.GraphQuery) -> SubjectGraph:
-        graph, owners = await to_thread.run_sync(self._read, principal, query)
+        graph, owners = await in_reader(self._read, principal, query)
         scores = await self._scores(graph, owners)
         nodes = tuple(msgspec.structs.replace(node, **_standing(node, scores, owners)) for node in graph.nodes)
         return self._programs.marked(msgspec.structs.replace(graph, nodes=nodes), graph.program_id)

@@ -8,11 +8,11 @@ from typing import Annotated, Any, Final
 
 import msgspec
 import structlog
-from anyio import to_thread
 
 from clearhold.api.area import Area, Resources
 from clearhold.api.http.fields import CursorText, Moment, PageLimit, ProgramIds
 from clearhold.api.http.operation import Access, Operation, examples_of
+from clearhold.api.http.reading import in_reader
 from clearhold.api.lists.handlers import answer_route, list_operation, write_route
 from clearhold.api.lists.lists import DEFAULT_LIMIT, ListPage, ListReader, filter_of, place_by, place_key, to_answer
 from clearhold.features.catalogue.kris import KriName, KriValue, SnapshotCause, SnapshotEntry, read_kris
@@ -93,7 +93,7 @@ class KriService:
         return SnapshotPage.of(*await self._list.page(principal, wanted, query))
 
     async def read(self, principal: Principal, snapshot_id: str) -> KriSnapshot:
-        row = await to_thread.run_sync(self._snapshots.find, principal, snapshot_id.lower())
+        row = await in_reader(self._snapshots.find, principal, snapshot_id.lower())
         if row is None:
             raise NotFoundError("Unknown snapshot on this tenant.", ErrorCode.SNAPSHOT_NOT_FOUND)
         return self._marked(row)

@@ -9,11 +9,11 @@ from typing import Annotated, Any, Final, Literal
 
 import msgspec
 import structlog
-from anyio import to_thread
 
 from clearhold.api.area import Area, Resources
 from clearhold.api.http.fields import BankId, BankIds, CursorText, Moment, PageLimit, ProgramId, ProgramIds, Prose
 from clearhold.api.http.operation import Access, Operation, examples_of
+from clearhold.api.http.reading import in_reader
 from clearhold.api.http.request_schema import RequestSchema
 from clearhold.api.lists.handlers import answer_route, list_operation, write_route
 from clearhold.api.lists.lists import DEFAULT_LIMIT, ListPage, ListReader, filter_of, place_by, place_key, to_answer
@@ -93,7 +93,7 @@ class LabelService:
         result = await self._commands.carried_out(principal, effect_id)
         if result is None:
             find = partial(find_transfer, self._programs, self._transfers, principal, request.transfer_id)
-            program_id = (await to_thread.run_sync(find, request.program_id)).row.program_id
+            program_id = (await in_reader(find, request.program_id)).row.program_id
             label = partial(
                 LabelEntry,
                 transfer_id=request.transfer_id,
@@ -103,7 +103,7 @@ class LabelService:
                 recorded_by=principal.operator,
             )
             result = await self._commands.submit(principal, EntryKind.LABEL, program_id, label, effect_id=effect_id)
-        row = await to_thread.run_sync(self._labels.find, principal, result.id)
+        row = await in_reader(self._labels.find, principal, result.id)
         assert row is not None, "a label that was made has a row"
         log.info("label_recorded", label_id=row.id, transfer_id=row.transfer_id, operator=principal.operator)
         return self._marked(row)

@@ -9,11 +9,11 @@ from typing import Annotated, Any, Final
 from uuid import UUID
 
 import msgspec
-from anyio import to_thread
 
 from clearhold.api.area import Area, Resources
 from clearhold.api.http.fields import CursorText, PageLimit, ProgramId, ProgramIds
 from clearhold.api.http.operation import PREFLIGHT_BODY_LIMIT, Access, Operation, RateClass, examples_of
+from clearhold.api.http.reading import in_reader
 from clearhold.api.http.request_schema import RequestSchema
 from clearhold.api.lists.handlers import answer_route, write_route
 from clearhold.api.lists.lists import DEFAULT_LIMIT, ListPage, Place, cursor_for, instant_text, place_of, to_answer
@@ -118,7 +118,7 @@ class LadderService:
             for program in self._programs.list(principal, source=None)
             for band, days in msgspec.structs.asdict(self._in_force(principal, program.id).ladder.rescreen_days).items()
         ]
-        rows = await to_thread.run_sync(
+        rows = await in_reader(
             lambda: self._rescreening.due(principal, programs, cadences, after, query.limit + 1, now=self._clock.now())
         )
         page = rows[: query.limit]

@@ -16,13 +16,13 @@ from typing import Annotated, Any, Final, Generic, NamedTuple, Protocol, Self, T
 from urllib.parse import urlencode
 
 import msgspec
-from anyio import to_thread
 from litestar import Response
 
 from clearhold.api.http.envelope import ApiRequest
 from clearhold.api.http.gate import query_pairs
 from clearhold.api.http.head import PRIVATE, published
 from clearhold.api.http.operation import JSON
+from clearhold.api.http.reading import in_reader
 from clearhold.api.http.validation import Failure, moment_failures
 from clearhold.features.core.errors import ErrorCode, FieldCode, FieldError, InvalidRequestError
 from clearhold.features.core.instants import DAY_US, format_instant, parse_instant
@@ -199,7 +199,7 @@ class ListReader(Generic[Row, Item, Filters, Key]):
             cursor = cursor_for(self._place(page[-1]), filters) if len(rows) > limit else None
             return self._items_of(principal, page), cursor
 
-        return await to_thread.run_sync(read)
+        return await in_reader(read)
 
 
 def raw_batches(lines: Iterator[Sequence[bytes]]) -> Generator[Sequence[msgspec.Raw], None, None]:

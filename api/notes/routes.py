@@ -8,10 +8,10 @@ from functools import partial
 from typing import Final
 
 import structlog
-from anyio import to_thread
 
 from clearhold.api.area import Area, Resources
 from clearhold.api.http.operation import Access, Operation
+from clearhold.api.http.reading import in_reader
 from clearhold.api.http.request_schema import RequestSchema
 from clearhold.api.lists.handlers import answer_route, list_operation, write_route
 from clearhold.api.lists.lists import ListReader, place_by, place_key
@@ -60,7 +60,7 @@ class NoteService:
             identity=principal.identity,
         )
         result = await self._commands.submit(principal, EntryKind.NOTE, alert.program_id, entry, effect_id=effect_id)
-        stored = await to_thread.run_sync(self._notes.find, principal, result.id)
+        stored = await in_reader(self._notes.find, principal, result.id)
         assert stored is not None, "a note that was made has a row"
         log.info("alert_noted", alert_id=alert.id, note_id=result.id, operator=principal.operator)
         return self._marked(stored)
@@ -71,7 +71,7 @@ class NoteService:
         return AlertNotePage.of(*await self._list.page(principal, OfAlertFilter(alert_ids=(alert.id,)), query))
 
     async def _alert(self, principal: Principal, alert_id: str) -> AlertRow:
-        row = await to_thread.run_sync(self._alerts.find, principal, alert_id.lower())
+        row = await in_reader(self._alerts.find, principal, alert_id.lower())
         if row is None:
             raise unknown_alert()
         return row

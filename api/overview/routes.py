@@ -5,12 +5,12 @@ from collections.abc import Sequence
 from typing import Annotated, Any, Final
 
 import msgspec
-from anyio import to_thread
 
 from clearhold.api.area import Area, Resources
 from clearhold.api.counts.routes import DUE_SOON_US, by_word
 from clearhold.api.http.fields import ProgramIds
 from clearhold.api.http.operation import Access, Operation
+from clearhold.api.http.reading import in_reader
 from clearhold.api.http.request_schema import RequestSchema
 from clearhold.api.lists.handlers import answer_route
 from clearhold.api.programs.routes import PROGRAM_ID
@@ -97,7 +97,7 @@ class OverviewService:
         now = self._clock.now()
         limit = asyncio.Semaphore(AT_ONCE)
         caps = await asyncio.gather(*(self._caps(program.id, now, limit) for program in programs))
-        return await to_thread.run_sync(self._read, principal, programs, caps, now)
+        return await in_reader(self._read, principal, programs, caps, now)
 
     async def _caps(self, program_id: str, now: int, limit: asyncio.Semaphore) -> tuple[CapUse, ...] | None:
         """None while the program's state has no owner, which the answer shows."""

@@ -11,11 +11,11 @@ from functools import partial
 from typing import Annotated, Any, Final
 
 import msgspec
-from anyio import to_thread
 
 from clearhold.api.area import Area, Resources
 from clearhold.api.http.fields import ProgramId
 from clearhold.api.http.operation import Access, Operation, examples_of
+from clearhold.api.http.reading import in_reader
 from clearhold.api.http.request_schema import RequestSchema
 from clearhold.api.lists.handlers import answer_route
 from clearhold.api.lists.lists import to_answer
@@ -153,16 +153,16 @@ class PartyService:
         self._names = SubjectNames(resources.stores.database)
 
     async def entity(self, principal: Principal, entity_id: str, query: PartyQuery) -> Entity:
-        return await to_thread.run_sync(self._entity, principal, entity_id, query)
+        return await in_reader(self._entity, principal, entity_id, query)
 
     async def counterparty(self, principal: Principal, counterparty_id: str, query: PartyQuery) -> Counterparty:
-        return await to_thread.run_sync(self._counterparty, principal, counterparty_id, query)
+        return await in_reader(self._counterparty, principal, counterparty_id, query)
 
     async def counterparty_names(self, principal: Principal, ids: Iterable[str], program_id: str) -> dict[str, str]:
         """The newest names of counterparties of a program within reach; a counterparty without one is left out."""
         program = self._programs.read(principal, program_id).id
         subjects = {(ActorType.COUNTERPARTY.value, program, each) for each in ids}
-        names = await to_thread.run_sync(self._names.of, principal, subjects)
+        names = await in_reader(self._names.of, principal, subjects)
         return {id_: name for (_, of_program, id_), name in names.items() if name and of_program == program}
 
     def _entity(self, principal: Principal, entity_id: str, query: PartyQuery) -> Entity:

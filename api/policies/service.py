@@ -11,7 +11,6 @@ from uuid import UUID
 
 import msgspec
 import structlog
-from anyio import to_thread
 from msgspec.structs import replace
 
 from clearhold.api.actions.schemas import Action
@@ -19,6 +18,7 @@ from clearhold.api.actions.service import ActionService
 from clearhold.api.area import Resources
 from clearhold.api.http.fields import POLICY_VERSION, CursorText, PageLimit, ProgramIds, Prose
 from clearhold.api.http.idempotency import comparable
+from clearhold.api.http.reading import in_reader
 from clearhold.api.lists.lists import ArrayPart, Place, array_part, to_answer
 from clearhold.features.core.entries.actions import ActionType
 from clearhold.features.core.errors import ErrorCode, NotFoundError
@@ -176,7 +176,7 @@ class PolicyService:
 
     async def _of_tenant(self, principal: Principal) -> Sequence["_Listed"]:
         """Newest first: the policies written here, and the programs' limits and tiers of autonomy."""
-        own = await to_thread.run_sync(self._table.of_programs, principal.tenant_id, OF_PROGRAMS)
+        own = await in_reader(self._table.of_programs, principal.tenant_id, OF_PROGRAMS)
         policies = [
             *(_Listed(each.id, each.created_at, each) for each in self._written(principal)),
             *(

@@ -18,10 +18,10 @@ import asyncio
 from typing import Any, Final
 
 import msgspec
-from anyio import to_thread
 
 from clearhold.api.area import Resources
 from clearhold.api.http.head import TooLateError, in_time
+from clearhold.api.http.reading import in_reader
 from clearhold.api.lists.lists import ListReader, filter_of, place_by, place_key, to_answer
 from clearhold.api.preflight.schemas import (
     DecisionCounts,
@@ -93,7 +93,7 @@ class PreflightReads:
         if record is None:
             raise NotFoundError("Unknown pre-flight on this tenant.", ErrorCode.PREFLIGHT_NOT_FOUND)
         find_matched = self._preflights.matched_transfer_id
-        matched = await to_thread.run_sync(find_matched, principal, preflight_id.lower())
+        matched = await in_reader(find_matched, principal, preflight_id.lower())
         detail = PreflightDetail(
             **msgspec.structs.asdict(record.answer),
             request=record.request | {"operator": record.operator, "resolved": record.resolved},
@@ -104,7 +104,7 @@ class PreflightReads:
 
     async def of_transfer(self, principal: Principal, transfer_id: str, program_id: str) -> PreflightDetail | None:
         """The pre-flight for which a transfer landed as proposed, if any."""
-        preflight_id = await to_thread.run_sync(self._preflights.id_for, principal, program_id, transfer_id)
+        preflight_id = await in_reader(self._preflights.id_for, principal, program_id, transfer_id)
         return None if preflight_id is None else await self.read(principal, preflight_id)
 
     async def statistics(self, principal: Principal, query: PreflightStatsQuery) -> PreflightStats:
@@ -115,7 +115,7 @@ class PreflightReads:
         programs = self._programs.counted(principal, query.program_id)
         program_ids = tuple(program.id for program in programs)
         since = self._clock.now() - query.days * DAY_US
-        counts = await to_thread.run_sync(lambda: self._preflights.counts(principal, program_ids, since=since))
+        counts = await in_reader(lambda: self._preflights.counts(principal, program_ids, since=since))
         return self._programs.marked_of(to_stats(counts, days=query.days), programs)
 
 

@@ -9,7 +9,6 @@ from typing import Any, Final
 
 import msgspec
 import structlog
-from anyio import to_thread
 from litestar import post
 from litestar.di import NamedDependency
 
@@ -17,6 +16,7 @@ from clearhold.api.area import Area, Resources
 from clearhold.api.http.envelope import ApiRequest, note
 from clearhold.api.http.gate import body_of
 from clearhold.api.http.operation import Access, Operation, RateClass, examples_of
+from clearhold.api.http.reading import in_reader
 from clearhold.api.http.request_schema import RequestSchema
 from clearhold.api.lists.handlers import write_route
 from clearhold.api.lists.lists import to_answer
@@ -59,7 +59,7 @@ class ProofService:
 
     async def issue(self, principal: Principal, request: NewProof) -> Proof:
         kind, named = ActorType(request.type), None if request.program_id is None else str(request.program_id)
-        actor = await to_thread.run_sync(self._parties.find, principal, kind, request.id, named)
+        actor = await in_reader(self._parties.find, principal, kind, request.id, named)
         now = self._clock.now()
         (score,) = (await self._owner.query(actor.program_id, ReadScores(kind, (request.id,), now))).value
         if score is None or score.value is None:
@@ -88,7 +88,7 @@ class ProofService:
             subject_type=request.type.value,
             operator=principal.operator,
         )
-        token = await to_thread.run_sync(lambda: signed_token(claims, self._keys.signing(KeyPurpose.PROOF)))
+        token = await in_reader(lambda: signed_token(claims, self._keys.signing(KeyPurpose.PROOF)))
         return Proof(token=token, claims=claims)
 
     def verify(self, token: object) -> ProofVerification:

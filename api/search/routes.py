@@ -8,11 +8,11 @@ from collections.abc import Sequence
 from typing import Annotated, Any, Final
 
 import msgspec
-from anyio import to_thread
 
 from clearhold.api.area import Area, Resources
 from clearhold.api.http.fields import ProgramIds, SearchLine
 from clearhold.api.http.operation import Access, Operation
+from clearhold.api.http.reading import in_reader
 from clearhold.api.http.request_schema import RequestSchema
 from clearhold.api.lists.handlers import answer_route
 from clearhold.api.lists.lists import instant_text
@@ -94,7 +94,7 @@ class SearchService:
             program_ids=self._programs.filter_by(principal, query.program_id),
             limit=query.limit,
         )
-        return await to_thread.run_sync(self._read, search)
+        return await in_reader(self._read, search)
 
     def _read(self, search: _Search) -> SearchResult:
         principal, minted, of = search.principal, search.minted, (search.program_ids, search.limit)

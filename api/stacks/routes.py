@@ -13,7 +13,6 @@ from typing import Final
 
 import msgspec
 import structlog
-from anyio import to_thread
 
 from clearhold.api.alerts.many import (
     DECIDED,
@@ -29,6 +28,7 @@ from clearhold.api.alerts.summaries import AlertPages
 from clearhold.api.area import Area, Resources
 from clearhold.api.http.fields import MOST_ALERTS
 from clearhold.api.http.operation import Access, Operation
+from clearhold.api.http.reading import in_reader
 from clearhold.api.http.request_schema import RequestSchema
 from clearhold.api.lists.handlers import answer_route, list_operation, write_route
 from clearhold.api.lists.lists import ListReader, Place, filter_of, instant_text
@@ -86,12 +86,12 @@ class StackService:
         """The numbers of all pages of a list of waiting stacks; ``due_before`` is an instant in microseconds."""
         wanted = filter_of(StackFilter, query, self._programs.filter_by(principal, query.program_id))
         wanted = msgspec.structs.replace(wanted, now=self._clock.now())
-        return await to_thread.run_sync(self._stacks.totals_of, principal, wanted, due_before)
+        return await in_reader(self._stacks.totals_of, principal, wanted, due_before)
 
     async def held_cents(self, principal: Principal) -> int:
         """US cents that are held now, of the same programs as the numbers of ``GET /api/counts``."""
         programs = {program.id for program in self._programs.counted(principal, None)}
-        return await to_thread.run_sync(self._stacks.held_cents, principal, programs)
+        return await in_reader(self._stacks.held_cents, principal, programs)
 
     async def read(self, principal: Principal, stack_id: str) -> StackDetail:
         figures = await self._figures(principal, stack_id)
@@ -101,7 +101,7 @@ class StackService:
             (stack,) = self._to_stacks(principal, [figures])
             return StackDetail(stack=stack, alerts=tuple(self._alerts.summaries_at(principal, keys)))
 
-        return await to_thread.run_sync(detail)
+        return await in_reader(detail)
 
     async def split(self, principal: Principal, stack_id: str, request: SplitRequest, effect_id: str | None) -> Stack:
         """The stack of the alerts that were taken out; a repeated ``effect_id`` returns the first one."""
@@ -117,7 +117,7 @@ class StackService:
         result = await self._commands.submit(principal, EntryKind.SPLIT, figures.program_id, entry, effect_id=effect_id)
         taken_out = await self._figures(principal, stack_id_of(result.id))
         log.info("stack_split", stack_id=figures.id, taken_out=taken_out.id, operator=principal.operator)
-        (stack,) = await to_thread.run_sync(self._to_stacks, principal, [taken_out])
+        (stack,) = await in_reader(self._to_stacks, principal, [taken_out])
         return stack
 
     async def decide(
@@ -127,7 +127,7 @@ class StackService:
         figures = await self._figures(principal, stack_id)
         named = None if request.alert_ids is None else [*dict.fromkeys(map(str, request.alert_ids))]
         read = partial(self._stacks.keys_of, statuses=WAITING if named is None else None, alert_ids=named)
-        inside = [alert_id for alert_id, _ in await to_thread.run_sync(read, principal, figures.id, MOST_ALERTS)]
+        inside = [alert_id for alert_id, _ in await in_reader(read, principal, figures.id, MOST_ALERTS)]
         cause, results = effect_id or self._new_id(), list[AlertResult]()
         earlier = await self._commands.carried_out(principal, derived_id(cause, figures.program_id))
         if inside or earlier is not None:
@@ -144,7 +144,7 @@ class StackService:
         return await self._many.decide(principal, request, effect_id)
 
     async def _figures(self, principal: Principal, stack_id: str) -> StackFigures:
-        figures = await to_thread.run_sync(self._stacks.read, principal, stack_id.lower())
+        figures = await in_reader(self._stacks.read, principal, stack_id.lower())
         if figures is None:
             raise NotFoundError("Unknown stack on this tenant.", ErrorCode.STACK_NOT_FOUND)
         return figures

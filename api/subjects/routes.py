@@ -11,11 +11,11 @@ from hashlib import sha256
 from typing import Annotated, Any, Final
 
 import msgspec
-from anyio import to_thread
 from litestar.handlers import HTTPRouteHandler
 
 from clearhold.api.area import Area, Resources
 from clearhold.api.http.operation import Access, Operation
+from clearhold.api.http.reading import in_reader
 from clearhold.api.http.request_schema import RequestSchema
 from clearhold.api.lists.exports import MEDIA_TYPES, Batches, ExportFormat
 from clearhold.api.lists.handlers import export_route
@@ -66,7 +66,7 @@ class SubjectService:
     async def export(self, principal: Principal, subject_id: str, query: PartyQuery, *, kind: SubjectKind) -> Batches:
         """The lines of the export, batch by batch; an unknown subject is refused at once."""
         principal.require_tenant_wide()
-        row = await to_thread.run_sync(self._parties.find, principal, ActorType(kind), subject_id, query.program_id)
+        row = await in_reader(self._parties.find, principal, ActorType(kind), subject_id, query.program_id)
         subject = to_answer(row, ExportSubject, kind=kind)
         return raw_batches(self._reader.export(principal, subject, now=self._clock.now(), batch=LINES_A_BATCH))
 

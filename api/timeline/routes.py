@@ -9,12 +9,12 @@ from collections.abc import Sequence
 from typing import Annotated, Any, Final
 
 import msgspec
-from anyio import to_thread
 
 from clearhold.api.accounts.routes import AccountFinder
 from clearhold.api.area import Area, Resources
 from clearhold.api.http.fields import MUST_BE_UUID, CursorText, PageLimit, ProgramId, is_uuid
 from clearhold.api.http.operation import Access, Operation
+from clearhold.api.http.reading import in_reader
 from clearhold.api.http.request_schema import RequestSchema
 from clearhold.api.lists.handlers import answer_route
 from clearhold.api.lists.lists import DEFAULT_LIMIT, ListPage, ListReader, Place, place_key
@@ -87,7 +87,7 @@ class TimelineService:
         if subject not in set(TimelineSubject):
             raise invalid("subjectType", f"must be one of {', '.join(TimelineSubject)}", FieldCode.NOT_ONE_OF)
         kind = TimelineSubject(subject)
-        program_id = await to_thread.run_sync(self._program_of, principal, kind, subject_id, query.program_id)
+        program_id = await in_reader(self._program_of, principal, kind, subject_id, query.program_id)
         id_ = program_id if kind is TimelineSubject.PROGRAM else subject_id
         wanted = TimelineFilter(program_id=program_id, subject=kind, subject_id=id_, kinds=query.kind)
         return TimelinePage.of(*await self._list.page(principal, wanted, query))

@@ -10,11 +10,11 @@ from functools import partial
 from typing import Annotated, Any, Final
 
 import msgspec
-from anyio import to_thread
 from msgspec.structs import replace
 
 from clearhold.api.area import Resources
 from clearhold.api.http.fields import BankIds, CentsText, CursorText, Listed, Moment, PageLimit, ProgramId, ProgramIds
+from clearhold.api.http.reading import in_reader
 from clearhold.api.http.validation import Failure
 from clearhold.api.lists.exports import Batches, ExportFormat
 from clearhold.api.lists.lists import (
@@ -263,13 +263,13 @@ class TransferService:
     async def newest(self, principal: Principal, query: TransfersQuery) -> Sequence[TransferSummary]:
         """The first page without the inputs of scores and without alerts: for a drawing of many."""
         wanted, limit = self._store_filter(principal, query), query.limit or DEFAULT_LIMIT
-        rows = await to_thread.run_sync(self._bare.list_page, principal, wanted, None, limit)
+        rows = await in_reader(self._bare.list_page, principal, wanted, None, limit)
         return self._marked(rows)
 
     async def named(self, principal: Principal, ids: Sequence[str], program_id: str) -> Sequence[TransferSummary]:
         """As ``newest``, those with these ids; one that is not there is left out."""
         wanted = TransferFilter(program_ids=self._programs.filter_by(principal, (program_id,)), ids=tuple(ids))
-        return self._marked(await to_thread.run_sync(self._bare.list_page, principal, wanted, None, len(ids)))
+        return self._marked(await in_reader(self._bare.list_page, principal, wanted, None, len(ids)))
 
     async def export(self, principal: Principal, filters: TransferFilters) -> Batches:
         """All transfers of the list, batch by batch; a programId of another tenant is a 404 at once."""
@@ -278,11 +278,11 @@ class TransferService:
 
     async def read(self, principal: Principal, transfer_id: str, query: TransferQuery) -> Transfer:
         find = partial(find_transfer, self._programs, self._transfers)
-        stored = await to_thread.run_sync(find, principal, transfer_id, query.program_id)
-        raw = masked_raw(await to_thread.run_sync(object_of, self._events, stored.row))
+        stored = await in_reader(find, principal, transfer_id, query.program_id)
+        raw = masked_raw(await in_reader(object_of, self._events, stored.row))
         (summary,) = self._marked([stored])
         if stored.features is not None and stored.features.paths is not None:
-            paths = await to_thread.run_sync(self._transfers.paths, principal, stored.features)
+            paths = await in_reader(self._transfers.paths, principal, stored.features)
             assert summary.score_inputs is not None
             summary = replace(summary, score_inputs=replace(summary.score_inputs, paths=paths))
         return Transfer(**msgspec.structs.asdict(summary), raw=raw)

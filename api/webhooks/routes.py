@@ -12,12 +12,12 @@ from functools import partial
 from typing import Final
 
 import structlog
-from anyio import to_thread
 from litestar import delete, get, patch
 from msgspec import UNSET
 
 from clearhold.api.area import Area, Resources
 from clearhold.api.http.operation import Access, Operation
+from clearhold.api.http.reading import in_reader
 from clearhold.api.http.request_schema import RequestSchema
 from clearhold.api.lists.handlers import answer_route, write_route
 from clearhold.api.lists.lists import to_answer
@@ -116,7 +116,7 @@ class WebhookService:
     ) -> tuple[WebhookDelivery, ...]:
         """Newest first."""
         endpoint = self._registry.read(principal, webhook_id)
-        return tuple(map(self._delivery, await to_thread.run_sync(self._page, endpoint, query)))
+        return tuple(map(self._delivery, await in_reader(self._page, endpoint, query)))
 
     async def redeliver(self, principal: Principal, webhook_id: str, delivery_id: str) -> WebhookDelivery:
         """Makes the delivery due at once; its attempts stay counted."""

@@ -1,0 +1,28 @@
+"""Reads of committed rows for answers: in worker threads, a few at a time.
+
+A statement for one answer costs a millisecond or two, most of it for its plan. More of them at once than there are
+cores finish none of them sooner: they only take the cores, and the interpreter's lock, from pre-flights. Exports,
+``verify`` and reports have other threads, so that no read waits for them. See decision 0100.
+"""
+
+import os
+from collections.abc import Callable
+from typing import Final, TypeVar
+
+from anyio import CapacityLimiter, to_thread
+from anyio.lowlevel import RunVar
+
+AT_ONCE: Final = max(2, os.cpu_count() or 1)
+
+_LIMITER: Final = RunVar[CapacityLimiter]("reads")  # one for the event loop
+
+T = TypeVar("T")
+
+
+async def in_reader(read: Callable[..., T], *values: object) -> T:
+    """The answer of ``read``, in its turn."""
+    limiter = _LIMITER.get(None)
+    if limiter is None:
+        limiter = CapacityLimiter(AT_ONCE)
+        _LIMITER.set(limiter)
+    return await to_thread.run_sync(read, *values, limiter=limiter)
