@@ -5,6 +5,7 @@ from typing import Final
 
 import htpy as h
 
+from clearhold.api.console.components.settings import sections_of
 from clearhold.api.console.frame import places_of
 from clearhold.api.console.visit import Answer, HtmlAnswer, Visit
 
@@ -93,6 +94,7 @@ async def show_commands(visit: Visit) -> Answer:
                 for name, path, letter, _ in places_of(visit.principal)
             ),
             (h.li[h.a(href=path)[words]] for words, path in _COMMANDS),
+            (h.li[h.a(href=each.path)[f"Settings: {each.name}"]] for each in sections_of(visit.principal)),
             (
                 (
                     h.li[h.button(type="button", data_press=letter)[words, h.span[h.kbd[letter]]]]
