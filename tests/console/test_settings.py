@@ -87,7 +87,9 @@ def test_given_a_webhook_then_its_test_is_verified_and_a_failed_delivery_is_sent
         page.get_by_role("button", name="Register the endpoint").click()
         secret = secret_on(page)
         expect(page.locator("h1")).to_have_text(receiver.url)
-        page.get_by_role("button", name="Send a test").click()
+        with page.expect_request(lambda sent: sent.headers.get("hx-target", "").endswith("deliveries")) as asked:
+            page.get_by_role("button", name="Send a test").click()
+        assert asked.value.headers["x-unattended"] == "true"
         expect(page.locator(".delivery.delivered")).to_have_count(1, timeout=SEEN_WITHIN_MS)
         (first,) = receiver.wait_for(1)
         assert assert_verified(first, secret)["type"] == "ping"

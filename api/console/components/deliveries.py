@@ -15,6 +15,8 @@ from clearhold.features.webhooks.delivery import MAX_ATTEMPTS, AttemptError, Del
 DELIVERIES: Final = "deliveries"
 """The id of the part."""
 PAGE: Final = 20
+UNATTENDED: Final = '{"X-Unattended": "true"}'
+"""No person asks for the part again, so it does not lengthen the session."""
 CAUSES: Final[Mapping[AttemptError, str]] = {
     AttemptError.TIMEOUT: "no answer within 15 seconds",
     AttemptError.DNS: "the host's name has no address",
@@ -65,7 +67,8 @@ def is_under_way(visit: Visit, deliveries: Sequence[WebhookDelivery]) -> bool:
 def delivery_part(visit: Visit, endpoint: WebhookEndpoint, deliveries: Sequence[WebhookDelivery], path: str) -> h.Node:
     """The newest deliveries, or those before one. While one is being sent, the part asks for itself again."""
     under_way = endpoint.enabled and is_under_way(visit, deliveries)
-    again = visit.hx(get=path, target=f"#{DELIVERIES}", swap="outerHTML", trigger="load delay:1s") if under_way else {}
+    asks = {"get": path, "target": f"#{DELIVERIES}", "swap": "outerHTML", "trigger": "load delay:1s"}
+    again = visit.hx(**asks, headers=UNATTENDED) if under_way else {}
     return h.section(f"#{DELIVERIES}", again)[
         h.h2["Deliveries"],
         _table(visit, endpoint, deliveries, path) if deliveries else h.p["Nothing was sent yet."],
