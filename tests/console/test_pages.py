@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import pytest
-from playwright.sync_api import Browser, Page
+from playwright.sync_api import Browser, Page, expect
 
 from tests.support.console_demo import ConsoleDemo, Person
 
@@ -20,6 +20,8 @@ RULES: Final = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]
 SCHEMES: Final = ("light", "dark")
 WIDTHS: Final = (1440, 1024, 390)
 HEIGHT: Final = 900
+BOTH_SIDES: Final = 1280
+HALF_AN_HOUR: Final = "31:00"
 OVERFLOW: Final = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
 
 
@@ -72,6 +74,16 @@ def paths(reader: Person) -> dict[str, str]:
     }
 
 
+def settled(page: Page) -> None:
+    """Once both sides of the desk are there: scripts read the list beside a stack, and the stack beside the list."""
+    page.wait_for_load_state("load")
+    is_wide = (page.viewport_size or {"width": 0})["width"] >= BOTH_SIDES
+    if is_wide and page.locator(".desk").count():
+        expect(page.locator("#stacks .stack").first).to_be_visible()
+        expect(page.locator("#preview .workspace")).to_be_visible()
+        expect(page.locator("#preview")).not_to_have_attribute("aria-busy", "true")
+
+
 def axe_violations(page: Page, axe: str) -> list[dict[str, Any]]:
     answer = page.evaluate(f"{axe}; axe.run(document, {{ runOnly: {RULES} }})")
     assert len(answer["passes"]) > 10
@@ -87,7 +99,7 @@ def test_given_a_page_then_it_is_accessible_fits_and_has_no_error(reader: Person
     for name, path in paths(reader).items():
         reader.faults.clear()
         reader.page.goto(path)
-        reader.page.wait_for_load_state("load")
+        settled(reader.page)
         reader.page.screenshot(path=PICTURES / f"{name}-{reader.label}.png")
         heads = reader.page.locator("h1").count()
         faults = [each for each in reader.faults if "404" not in each or name != "missing"]
@@ -99,4 +111,72 @@ def test_given_a_page_then_it_is_accessible_fits_and_has_no_error(reader: Person
         }
         if any(wrong.values()):
             problems[name] = wrong
+    assert not problems
+
+
+INVITED: Final = "carol@bank.example"
+
+
+def invitation(ann: Person) -> str:
+    """A link that is not used."""
+    ann.page.goto("/console/people")
+    ann.page.get_by_label("Name for the record").fill(INVITED)
+    ann.page.get_by_role("button", name="Make a link").click()
+    return ann.page.get_by_label("The link for").input_value()
+
+
+def without_session(page: Page, link: str) -> Iterator[tuple[str, int]]:
+    """Each page that a person sees when the session has ended and before, with its name and the status of its answer.
+
+    The page is that of a session.
+    """
+    page.clock.install()
+    page.goto("/console/today")
+    page.context.clear_cookies()
+    page.clock.fast_forward(HALF_AN_HOUR)
+    expect(page.get_by_role("dialog")).to_contain_text("Your session has ended")
+    page.clock.resume()
+    yield "session-ended", 401
+    page.goto("/console/approvals")
+    yield "session-ended-page", 200
+    page.goto("/console/sign-in")
+    yield "sign-in", 200
+    page.get_by_label("Token").fill("op_wrong")
+    page.get_by_label("Your name").fill("ann@bank.example")
+    page.get_by_role("button", name="Sign in").click()
+    expect(page.get_by_role("alert")).to_be_visible()
+    yield "sign-in-refused", 401
+    page.goto(link)
+    expect(page.get_by_text(f"This link is for {INVITED}")).to_be_visible()
+    yield "invitation", 200
+    page.goto(f"{link[:-4]}0000")
+    yield "invitation-used", 401
+    page.goto("/console/start?code=used")
+    expect(page.get_by_text("This link was used")).to_be_visible()
+    yield "link-used", 404
+
+
+def test_given_a_page_without_a_session_then_it_is_accessible_fits_and_has_no_error(
+    demo: ConsoleDemo, chromium: Browser, axe: str
+) -> None:
+    """One page in each scheme and width, since an address has five tries to sign in within a minute."""
+    PICTURES.mkdir(parents=True, exist_ok=True)
+    problems: dict[str, Any] = {}
+    with demo.person(chromium) as ann:
+        page = ann.page
+        for name, status in without_session(page, invitation(ann)):
+            faults = [each for each in ann.faults if str(status) not in each]
+            for scheme, width in product(SCHEMES, WIDTHS):
+                page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
+                page.set_viewport_size({"width": width, "height": HEIGHT})
+                page.screenshot(path=PICTURES / f"{name}-{scheme}-{width}.png")
+                wrong = {
+                    "axe": axe_violations(page, axe),
+                    "sideways": page.evaluate(OVERFLOW),
+                    "heads": page.locator("h1").count() - 1,
+                    "faults": faults,
+                }
+                if any(wrong.values()):
+                    problems[f"{name}-{scheme}-{width}"] = wrong
+            ann.faults.clear()
     assert not problems
