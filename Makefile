@@ -1,6 +1,6 @@
 # Needs Python 3.11 or 3.12 and make, nothing else. `make setup` once; every other target calls it.
 .DEFAULT_GOAL := help
-.PHONY: help setup demo notebook test fuzz check format docs bench lock clean
+.PHONY: help setup demo notebook test fuzz check format docs pictures bench lock clean
 
 VENV := .venv
 PY := $(VENV)/bin/python
@@ -15,6 +15,7 @@ help:
 	@echo "make fuzz    a long search for what the service and its OpenAPI document disagree on, from a fresh seed"
 	@echo "make check   format, lint, types, import rules"
 	@echo "make docs    the generated pages again after a change of a feature, reason, detector, policy or route"
+	@echo "make pictures   the pictures of docs/console.md of screens that changed; needs Chromium"
 	@echo "make bench   the benchmarks"
 	@echo "make lock    pin the dependencies again after a change of pyproject.toml"
 
@@ -64,6 +65,10 @@ format: setup
 
 docs: setup
 	$(PY) -m docs.pages docs
+
+# The pictures of docs/console.md of screens that changed, from a demo in Chromium. Delete one to have it taken again.
+pictures: setup
+	CLEARHOLD_DRAW_PICTURES=1 $(PY) -m pytest --numprocesses=0 -p no:randomly tests/console/test_pictures.py
 
 bench: setup
 	$(PY) -m bench
