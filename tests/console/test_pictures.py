@@ -7,6 +7,7 @@ those whose picture was deleted; so look at them after a change of a style sheet
 
 import os
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Final
 
 import pytest
@@ -29,15 +30,26 @@ WITHOUT_A_PICTURE: Final = {
 
 
 @pytest.fixture(scope="module")
+def demo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ConsoleDemo]:
+    """One that no other test has changed."""
+    with ConsoleDemo(Path(tmp_path_factory.mktemp("pictured"))) as running:
+        running.furnish()
+        yield running
+
+
+@pytest.fixture(scope="module")
 def reader(demo: ConsoleDemo, chromium: Browser) -> Iterator[Person]:
     with demo.person(chromium, color_scheme="light", viewport=SIZE) as person:
         yield person
 
 
 @pytest.fixture(scope="module")
-def outlines(reader: Person) -> dict[str, list[str]]:
+def outlines(demo: ConsoleDemo, chromium: Browser, reader: Person) -> dict[str, list[str]]:
     """Of the pages as they are now, by name; where pictures are to be taken, they are taken here."""
-    now, pictures = {}, {}
+    visitor = chromium.new_page(base_url=demo.url, color_scheme="light", viewport=SIZE)  # type: ignore[arg-type]
+    visitor.goto("/console/sign-in")
+    now, pictures = {"sign-in": screens.outline_of(visitor)}, {"sign-in": screens.picture_of(visitor)}
+    visitor.close()
     for name, path in paths(reader).items():
         if name in WITHOUT_A_PICTURE:
             continue
