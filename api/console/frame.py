@@ -9,6 +9,7 @@ import htpy as h
 import msgspec
 from rjsmin import jsmin
 
+from clearhold.api.console.components.record import RECORD
 from clearhold.api.console.components.settings import PEOPLE, SETTINGS
 from clearhold.api.console.components.words import cut, key, marked
 from clearhold.api.console.pages.session import warning
@@ -68,6 +69,7 @@ PLACES: Final = (
     NavigationEntry("Queue", "/console/queue", "q", KeyScope.ALERTS_READ),
     NavigationEntry("Approvals", "/console/approvals", "a", KeyScope.ACTIONS),
     NavigationEntry("Programs", "/console/programs", "p", KeyScope.REPORTS),
+    NavigationEntry("Record", RECORD, "r", KeyScope.RECORD),
     NavigationEntry("Settings", SETTINGS, "s", None),
 )
 

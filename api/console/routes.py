@@ -7,6 +7,7 @@ import htpy as h
 import msgspec
 from litestar import Response, get, post
 from litestar.handlers import HTTPRouteHandler
+from litestar.types import ASGIApp
 
 from clearhold.api.console.frame import FILES, MEDIA_TYPES, STATIC_PATH, address_of, framed, headers_of
 from clearhold.api.console.guard import BACK_CHANNEL, ENTRANCE, OPERATOR, PUBLIC, SCOPES
@@ -24,6 +25,7 @@ from clearhold.api.console.pages import (
     people,
     programs,
     queue,
+    record,
     retention,
     search,
     session,
@@ -37,7 +39,17 @@ from clearhold.api.console.pages import (
     workspace,
     workspace_writes,
 )
-from clearhold.api.console.visit import Answer, DocumentAnswer, Handle, JsonAnswer, RedirectAnswer, Visit, visit_of
+from clearhold.api.console.visit import (
+    Answer,
+    DocumentAnswer,
+    ExportAnswer,
+    FileAnswer,
+    Handle,
+    JsonAnswer,
+    RedirectAnswer,
+    Visit,
+    visit_of,
+)
 from clearhold.api.console.way_back import HOME, INVITATION, SIGN_IN
 from clearhold.api.http.envelope import ApiRequest
 from clearhold.api.http.head import IMMUTABLE, published
@@ -60,6 +72,20 @@ def _page(
     return handler
 
 
+def _download(path: str, handle: Handle, *scopes: KeyScope) -> HTTPRouteHandler:
+    """An ``ExportAnswer``, or the page of a refusal."""
+
+    @get(path, opt={PUBLIC: False, SCOPES: scopes, OPERATOR: False})
+    async def handler(request: ApiRequest) -> ASGIApp:
+        visit = visit_of(request.scope)
+        answer = await handle(visit)
+        if not isinstance(answer, ExportAnswer):
+            return _response(visit, answer).to_asgi_response(None, request)
+        return visit.services.downloads.of(visit.principal, answer.batches, name=answer.name, kind=answer.kind)
+
+    return handler
+
+
 def _write(
     path: str, handle: Handle, *, public: bool = False, entrance: bool = False, back_channel: bool = False
 ) -> HTTPRouteHandler:
@@ -74,6 +100,10 @@ def _write(
 
 
 def _response(visit: Visit, answer: Answer) -> Response[bytes]:
+    assert not isinstance(answer, ExportAnswer), "only a route of downloads has one"
+    if isinstance(answer, FileAnswer):
+        headers = headers_of(visit.nonce) | {"Content-Disposition": f'attachment; filename="{answer.name}"'}
+        return Response(answer.body, media_type=answer.media_type, headers=headers)
     if isinstance(answer, DocumentAnswer):
         headers = headers_of(visit.nonce) | {"Content-Security-Policy": answer.policy}
         return Response(answer.body, media_type="text/html", headers=headers)
@@ -155,6 +185,17 @@ CONSOLE_ROUTES: Final = (
     ),
     _page("/console/signed", workspace.signed, KeyScope.ALERTS_READ),
     _page("/console/verify", workspace.verify, KeyScope.RECORD),
+    _page(record.PATH, record.show, KeyScope.RECORD),
+    _page(record.VERIFYING, record.verifying, KeyScope.RECORD),
+    _page(record.VERIFIED, record.verified, KeyScope.RECORD),
+    _page(record.PROGRESS, record.progress, KeyScope.RECORD),
+    _page(record.CHECKPOINT, record.checkpoint, KeyScope.RECORD),
+    _write(record.CHECKPOINT, record.sign),
+    _page(record.PROOF, record.proof, KeyScope.RECORD),
+    _page(record.PROOF_FILE, record.proof_file, KeyScope.RECORD),
+    _download(record.EXPORT, record.export, KeyScope.RECORD),
+    _download(record.SUBJECT, record.subject, KeyScope.RECORD),
+    _page(record.SCRIPT, record.script, KeyScope.RECORD),
     _write("/console/stacks/{stack_id:str}/presence", looking.look),
     _page(settings.PATH, settings.show),
     _page(api_keys.PATH, api_keys.show, operator=True),

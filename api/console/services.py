@@ -22,6 +22,7 @@ from clearhold.api.http.proxy_identity import ConsoleIdentity
 from clearhold.api.keys.routes import KeyService
 from clearhold.api.labels.routes import LabelService
 from clearhold.api.limits.service import LimitService
+from clearhold.api.lists.exports import Downloads
 from clearhold.api.live.routes import LiveService
 from clearhold.api.metrics.routes import MetricsService
 from clearhold.api.notes.routes import NoteService
@@ -36,6 +37,7 @@ from clearhold.api.reports.weekly import WeeklyReports
 from clearhold.api.search.routes import SearchService
 from clearhold.api.signing_keys.routes import SigningKeyService
 from clearhold.api.stacks.routes import StackService
+from clearhold.api.subjects.routes import SubjectService
 from clearhold.api.timeline.routes import TimelineService
 from clearhold.api.transfers.service import TransferService
 from clearhold.api.webhooks.routes import WebhookService
@@ -61,6 +63,7 @@ class ConsoleServices(NamedTuple):
     bank_keys: BankKeyService
     counts: CountService
     dispositions: DispositionService
+    downloads: Downloads
     events: EventService
     explanations: ExplainService
     keys: KeyService
@@ -78,6 +81,7 @@ class ConsoleServices(NamedTuple):
     search: SearchService
     signing_key_states: SigningKeyService
     stacks: StackService
+    subjects: SubjectService
     timeline: TimelineService
     transfers: TransferService
     webhooks: WebhookService

@@ -8,6 +8,7 @@ import msgspec
 from litestar.datastructures import Cookie
 
 from clearhold.api.console.services import ConsoleServices
+from clearhold.api.lists.exports import Batches
 from clearhold.features.core.canonical import derived_id
 from clearhold.features.core.principal import Principal
 from clearhold.store.ids import new_id
@@ -132,6 +133,22 @@ class DocumentAnswer(NamedTuple):
     policy: str
 
 
+class FileAnswer(NamedTuple):
+    """A download that is there as a whole."""
+
+    name: str
+    body: bytes
+    media_type: str
+
+
+class ExportAnswer(NamedTuple):
+    """A download that is read while it is sent."""
+
+    name: str
+    batches: Batches
+    kind: type[msgspec.Struct]
+
+
 class RedirectAnswer(NamedTuple):
     """The browser goes on to a path of the console."""
 
@@ -140,7 +157,7 @@ class RedirectAnswer(NamedTuple):
     cookies: tuple[Cookie, ...] = ()
 
 
-Answer = HtmlAnswer | JsonAnswer | DocumentAnswer | RedirectAnswer
+Answer = HtmlAnswer | JsonAnswer | DocumentAnswer | FileAnswer | ExportAnswer | RedirectAnswer
 Handle = Callable[[Visit], Awaitable[Answer]]
 
 

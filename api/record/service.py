@@ -200,6 +200,16 @@ LINES_A_BATCH: Final = 1_000
 _CheckpointFilters = Mapping[str, tuple[Chain, ...] | None]
 
 
+class VerifyProgress(msgspec.Struct):
+    """A verification under way: its chain, the links of it that are checked, and all of them; None for the rows, which
+    come last.
+    """
+
+    chain: Chain | None = Chain.DISPOSITIONS
+    checked: int = 0
+    links: int = 0
+
+
 class RecordService:
     """One for the process; belongs to the API's event loop. Verifications are limited for each principal."""
 
@@ -209,6 +219,7 @@ class RecordService:
         self._verification = Verification(database, record.checkpoint_log, record.signing_keys)
         self._checkpoints, self._verifications = record.checkpoints, record.verifications
         self._checks = Concurrency(what="verifications of the record")
+        self._under_way: dict[str, VerifyProgress] = {}  # by tenant
         self._list = ListReader(
             self._read_page, lambda _, rows: [to_answer(row, RecordCheckpoint) for row in rows], _place, _key
         )
@@ -216,10 +227,28 @@ class RecordService:
     async def verify(self, principal: Principal, query: VerifyQuery) -> ChainReport:
         """Compute every hash again and compare the stored rows with the links, in worker threads."""
         with self._checks.slot(principal):
-            checks = [await to_thread.run_sync(self._verification.check, principal, each) for each in Chain]
-            rows = await to_thread.run_sync(self._rows.check, principal)
+            progress = self._under_way[principal.tenant_id] = VerifyProgress()
+
+            def note(checked: int, links: int) -> None:
+                progress.checked, progress.links = checked, links
+
+            try:
+                checks = []
+                for chain in Chain:
+                    progress.chain, progress.checked, progress.links = chain, 0, 0
+                    checks.append(await to_thread.run_sync(self._verification.check, principal, chain, note))
+                progress.chain = None
+                rows = await to_thread.run_sync(self._rows.check, principal)
+            finally:
+                if self._under_way.get(principal.tenant_id) is progress:
+                    del self._under_way[principal.tenant_id]
             self._verifications.note(principal.tenant, ok=report_of(checks, rows, None).ok)
             return report_of(checks, rows, query.chain)
+
+    def progress(self, principal: Principal) -> VerifyProgress | None:
+        """The newest verification of the tenant that is under way; None without one."""
+        principal.require_tenant_wide()
+        return self._under_way.get(principal.tenant_id)
 
     async def export(self, principal: Principal, query: RecordExportQuery) -> Batches:
         """The lines of the record, batch by batch."""

@@ -165,6 +165,13 @@ class LastVerifications:
         self.by_tenant[tenant] = LastVerification(self._clock.now(), ok)
 
 
+OnLinks = Callable[[int, int], None]
+"""Called now and then during a check: with the links that are checked, and with all links of the chain."""
+
+
+def nothing_noted(checked: int, links: int) -> None: ...
+
+
 class Verification:
     """Reads committed rows. The caller opens and closes the connection."""
 
@@ -173,12 +180,12 @@ class Verification:
     ) -> None:
         self._connection, self._checkpoints, self._keys = connection, checkpoints, signing_keys
 
-    def check(self, principal: Principal, chain: Chain) -> ChainCheck:
+    def check(self, principal: Principal, chain: Chain, on_links: OnLinks = nothing_noted) -> ChainCheck:
         """The whole chain of the principal's tenant."""
         principal.require_tenant_wide()
-        return self.check_of_tenant(principal.tenant_id, chain)
+        return self.check_of_tenant(principal.tenant_id, chain, on_links)
 
-    def check_of_tenant(self, tenant_id: str, chain: Chain) -> ChainCheck:
+    def check_of_tenant(self, tenant_id: str, chain: Chain, on_links: OnLinks = nothing_noted) -> ChainCheck:
         """As ``check``, for the service's own use."""
         key = (tenant_id, chain.value)
         latest = self._checkpoints.latest(*key)
@@ -187,6 +194,7 @@ class Verification:
             (size,) = cursor.execute(_SIZE, key).fetchall()[0]
             for links in bare_links_of(cursor, key, 0, size or 0, at_once=AT_ONCE):
                 broken_at = walk.broken_in(links)
+                on_links(walk.size, size or 0)
                 if broken_at is not None:
                     broken_at = _with_its_link(cursor, key, broken_at)
                     return ChainCheck(chain=chain.value, checked=walk.size, broken_at=broken_at)
