@@ -28,6 +28,10 @@ WITHOUT_A_PICTURE: Final = {
     "queue-table": "the queue as a table",
 }
 
+BY_DATA: Final = {"workspace", "thing", "search"}
+"""Screens whose parts follow from what is there: an unlike stack has other parts. Most of them have to be the same."""
+MOST: Final = 0.75
+
 
 @pytest.fixture(scope="module")
 def demo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ConsoleDemo]:
@@ -95,12 +99,20 @@ def test_given_the_screens_then_each_has_a_picture_and_none_is_of_another(outlin
     assert sorted(outlines) == sorted(screens.recorded()), "make pictures"
 
 
+def is_like(name: str, now: list[str], then: list[str]) -> bool:
+    """Whether a picture with the outline ``then`` shows the screen of that name."""
+    if name in BY_DATA:
+        return len({*now} & {*then}) >= MOST * len({*now} | {*then})
+    return now == then
+
+
 def test_given_a_screen_then_its_picture_has_the_same_outline(outlines: dict[str, list[str]]) -> None:
+    assert [name for name, lines in outlines.items() if not lines] == []
     recorded = screens.recorded()
     changed = {
         name: {"only now": sorted({*lines} - {*recorded[name]}), "only then": sorted({*recorded[name]} - {*lines})}
         for name, lines in outlines.items()
-        if name in recorded and lines != recorded[name]
+        if name in recorded and not is_like(name, lines, recorded[name])
     }
     assert not changed, "make pictures"
 

@@ -21,7 +21,7 @@ _OUTLINE: Final = """() => {
     copy.querySelectorAll(data).forEach((one) => one.replaceWith('…'));
     return copy.textContent.replace(/\\s+/g, ' ').trim();
   };
-  const visible = (each) => each.checkVisibility() && each.closest('#stacks, #preview, .timeline') === null;
+  const visible = (each) => each.checkVisibility() && each.closest('#stacks, .timeline') === null;
   const all = (selector) => [...document.querySelectorAll(selector)].filter(visible);
   return [
     ...all('main :is(h1, h2, h3)').map((each) => `heading ${words(each)}`),
