@@ -138,6 +138,8 @@ def without_session(page: Page, link: str) -> Iterator[tuple[str, int]]:
     page.context.clear_cookies()
     page.clock.fast_forward(HALF_AN_HOUR)
     expect(page.get_by_role("dialog")).to_contain_text("Your session has ended")
+    expect(page.get_by_role("button", name="Stay signed in")).to_be_hidden()
+    expect(page.get_by_role("link", name="Sign in again")).to_be_visible()
     page.clock.resume()
     yield "session-ended", 401
     page.goto("/console/approvals")

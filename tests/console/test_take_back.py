@@ -157,3 +157,30 @@ def test_given_a_phone_when_a_signature_is_taken_back_by_touch_then_its_stack_is
         expect(page.get_by_label("Narrative")).to_have_value(TYPED)
         assert stack["id"] in page.url
         assert not narratives(bank, stack) + ann.faults
+
+
+def test_given_a_list_in_another_order_when_a_stack_is_signed_then_the_next_one_of_that_list_opens(
+    bank: ConsoleService, chromium: Browser
+) -> None:
+    bank.stacks("bacc_order_1", "bacc_order_2", "bacc_order_3")
+    with bank.person(chromium) as ann:
+        page = ann.page
+        page.goto("/console/queue?sort=score")
+        rows = page.locator("#stacks .stack")
+        order = rows.evaluate_all("rows => rows.map((row) => row.id.slice(6))")
+        page.keyboard.press("o")
+        for at in range(2):
+            page.wait_for_url(f"**/{order[at]}")
+            page.get_by_role("radio", name=CLOSE).check()
+            name = page.locator(f"#stack-{order[at + 1]} bdi").first.inner_text()
+            expect(page.locator("#following")).to_have_text(name)
+            page.keyboard.press("Control+Enter")
+        page.wait_for_url(f"**/{order[2]}")
+        back = page.get_by_role("button", name=BACK)
+        expect(back).to_have_count(2)
+        back.first.click()
+        page.wait_for_url(f"**/{order[1]}")
+        page.get_by_role("button", name=BACK).click()
+        page.wait_for_url(f"**/{order[0]}")
+        expect(page.locator("#sending > *")).to_have_count(0)
+        assert not ann.faults

@@ -80,7 +80,9 @@ def decision_form(
             h.span["Sign as ", outsider(name)], " ", h.span(".keys")[key("Ctrl"), " ", key("Enter")]
         ],
         h.p("#sign-off.refusal", role="status", hidden=True)[UNREACHABLE],
-        h.p(".small")["Then the next: ", _following(following)] if following is not None else None,
+        h.p(".small")["Then the next: ", h.span("#following")[_following(following)]]
+        if following is not None
+        else None,
         h.input(type="hidden", name="next", value=following.id) if following is not None else None,
         h.button(type="submit", formaction=f"{path}/split", formnovalidate=True, class_="plain", data_split=True)[
             "Take the unchecked alerts out, as a stack"

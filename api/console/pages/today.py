@@ -104,7 +104,10 @@ def _summary(counts: Counts, held_cents: int | None) -> h.Element:
     queue, soon, late = "/console/queue", counts.stacks_due_soon, counts.stacks_overdue
     return h.p(".lead")[
         h.a(href=queue)[f"{counts.stacks:,} to decide"],
-        f", {count(counts.waiting, 'alert')} in all. " if counts.stacks else ". ",
+        (f", {count(counts.waiting, 'alert')} in all, ", h.a(href=f"{queue}?sort=worst")["the worst first"])
+        if counts.stacks
+        else None,
+        ". ",
         h.a(href=f"{queue}?sort=dueAt", class_="soon" if soon else None)[
             f"{soon or 'None'} {'runs' if soon <= 1 else 'run'} out before {_until(counts.as_of)} UTC"
         ],

@@ -372,11 +372,24 @@ export class Queue {
   /** @param {HTMLAnchorElement} row @param {number} after @param {Intent} intent */
   async #open(row, after, intent) {
     if (!WIDE.matches || !(await this.preview.open(row, after, intent))) return;
+    this.#follow(row);
     await pause(PREPARES_AFTER_MS);
     for (const by of /** @type {(1 | -1)[]} */ ([1, -1])) {
       const next = this.row?.pathname === row.pathname ? this.#beside(this.row, by) : null;
       if (next !== null) await this.preview.prepare(next.pathname);
     }
+  }
+
+  /** The stack that a signature opens is the next one of this list, in its order. @param {HTMLAnchorElement} row */
+  #follow(row) {
+    let next = this.#beside(row, 1);
+    while (next?.classList.contains('decided')) next = this.#beside(next, 1);
+    const words = document.getElementById('following');
+    const field = document.querySelector('form[data-draft] [name=next]');
+    const name = next?.querySelector('bdi');
+    if (next === null || !name || words === null || !(field instanceof HTMLInputElement)) return;
+    field.value = next.id.slice('stack-'.length);
+    words.replaceChildren(name.cloneNode(true));
   }
 
   #countDown() {

@@ -28,7 +28,7 @@ const held = new Map();
 
 /** The place of words on forms that are under way. @param {string} name */
 const lineOf = (name) => {
-  const line = document.createElement('p');
+  const line = document.createElement('div');
   const subject = document.createElement('bdi');
   const words = document.createElement('span');
   subject.textContent = name;

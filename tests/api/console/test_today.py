@@ -34,7 +34,7 @@ def test_given_alerts_and_time_then_what_waits_what_is_due_soon_and_what_is_late
         browser.sign_in(tenant["operatorToken"])
         counts = api.client.get("/api/counts", headers=api.operator(tenant)).json()
         words = words_of(browser)
-        assert f"{counts['stacks']} to decide , {counts['waiting']} alerts in all." in words
+        assert f"{counts['stacks']} to decide , {counts['waiting']} alerts in all, the worst first ." in words
         soon, late = (counts[name] or "none" for name in ("stacksDueSoon", "stacksOverdue"))
         assert re.search(
             rf"{soon} runs? out before {format_instant(api.clock.now() + 4 * HOUR_US)[11:16]} UTC", words, re.IGNORECASE
