@@ -17,6 +17,7 @@ from clearhold.api.console.pages import (
     api_keys,
     approvals,
     bank_events,
+    graph,
     key_states,
     keys,
     looking,
@@ -183,6 +184,7 @@ CONSOLE_ROUTES: Final = (
             workspace_writes.assign,
         )
     ),
+    _page(graph.PATH, graph.show, KeyScope.ALERTS_READ),
     _page("/console/signed", workspace.signed, KeyScope.ALERTS_READ),
     _page("/console/verify", workspace.verify, KeyScope.RECORD),
     _page(record.PATH, record.show, KeyScope.RECORD),

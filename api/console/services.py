@@ -17,6 +17,7 @@ from clearhold.api.counts.routes import CountService
 from clearhold.api.dispositions.routes import DispositionService
 from clearhold.api.events.routes import EventService
 from clearhold.api.explain.service import ExplainService
+from clearhold.api.graph.service import GraphService
 from clearhold.api.http.auth import Authenticator
 from clearhold.api.http.proxy_identity import ConsoleIdentity
 from clearhold.api.keys.routes import KeyService
@@ -67,6 +68,7 @@ class ConsoleServices(NamedTuple):
     events: EventService
     explanations: ExplainService
     keys: KeyService
+    graph: GraphService
     labels: LabelService
     limits: LimitService
     metrics: MetricsService

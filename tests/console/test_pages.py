@@ -56,6 +56,7 @@ def paths(reader: Person) -> dict[str, str]:
         "program": program,
         "workspace": stack,
         "thing": f"/console/things/account/{account}",
+        "graph": f"/console/graph?around=account:{account}",
         "search": "/console/search?q=bacc",
         "search-empty": "/console/search?q=nothing-has-this",
         "record": "/console/record",

@@ -96,6 +96,7 @@ def money_flow(
     *,
     path: Collection[str],
     held_ids: Collection[str],
+    below: h.Node = None,
 ) -> h.Element:
     edges = edges_of(transfers, names, path, held_ids)
     drawn = edges[:MOST_NODES]
@@ -108,6 +109,7 @@ def money_flow(
         if len(edges) > len(drawn)
         else None,
         _table(transfers, names, path, held_ids) if transfers else None,
+        below,
     ]
 
 

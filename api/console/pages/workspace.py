@@ -36,6 +36,7 @@ from clearhold.api.console.components.words import (
     span,
     time_left,
 )
+from clearhold.api.console.pages.graph import address_around, around_link
 from clearhold.api.console.pages.queue import beside_queue
 from clearhold.api.console.pages.workspace_view import WorkspaceView, about_of, timeline_of, view_of
 from clearhold.api.console.visit import MAIN, NO_HEADERS, Answer, HtmlAnswer, Visit
@@ -77,7 +78,14 @@ async def page_of(
             _head(visit, view),
             appeal_of(view.worst),
             why(view.explained, view.stack.sentence, view.worst.reasons),
-            money_flow(_center(view), view.transfers, view.names, path=view.path, held_ids=_transfers_of_holds(view)),
+            money_flow(
+                _center(view),
+                view.transfers,
+                view.names,
+                path=view.path,
+                held_ids=_transfers_of_holds(view),
+                below=around_link(visit, address_around("alert", view.worst.alert.id, view.stack.program_id)),
+            ),
             history(visit, f"/console/stacks/{view.stack.id}", view.timeline),
             usual(view.around, {each.id for each in view.transfers}, _features(view), now=visit.now),
             alerts(

@@ -1,0 +1,41 @@
+"""The money around an alert, a transfer or a party: its own page, and a part of the workspace."""
+
+from typing import Final
+from urllib.parse import urlencode
+
+import htpy as h
+
+from clearhold.api.console.components.money_graph import money_graph
+from clearhold.api.console.visit import Answer, HtmlAnswer, Visit
+from clearhold.api.graph.routes import instant_exists
+from clearhold.api.graph.schemas import GraphQuery
+from clearhold.api.http.request_schema import RequestSchema
+
+PATH: Final = "/console/graph"
+AROUND: Final = "around"
+MOST_PAIRS: Final = 24
+"""So many pairs of parties are drawn, the heaviest first; those on an alert's path always."""
+_QUERY: Final = RequestSchema(GraphQuery, rules=instant_exists)
+
+
+def address_around(kind: str, id_: str, program_id: str) -> str:
+    return f"{PATH}?{urlencode({'around': f'{kind}:{id_}', 'programId': program_id})}"
+
+
+def around_link(visit: Visit, address: str) -> h.Node:
+    """The way to the graph, which a script puts below."""
+    return (
+        h.p[
+            h.a(visit.hx(get=address, target=f"#{AROUND}", swap="innerHTML"), href=address)[
+                "Everything around it in 90 days"
+            ]
+        ],
+        h.div(f"#{AROUND}", aria_live="polite"),
+    )
+
+
+async def show(visit: Visit) -> Answer:
+    query = _QUERY.read_query([*({"limit": str(MOST_PAIRS)} | dict(visit.query)).items()])
+    graph = money_graph(await visit.services.graph.read(visit.principal, query))
+    content = graph if visit.target == AROUND else h.div(".thing")[h.h1["The money around it"], h.section[graph]]
+    return HtmlAnswer("The money around it", content)
