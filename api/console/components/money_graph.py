@@ -1,4 +1,4 @@
-"""The money around a subject: who pays on the left, the center in the middle, who is paid on the right; and a table.
+"""The money around a subject: payers on the left, the center in the middle, payees on the right; and a table.
 
 Unit    lengths in the frame of the drawing; cents are integers of US cents
 """

@@ -14,7 +14,7 @@ from clearhold.api.http.request_schema import RequestSchema
 PATH: Final = "/console/graph"
 AROUND: Final = "around"
 MOST_PAIRS: Final = 24
-"""So many pairs of parties are drawn, the heaviest first; those on an alert's path always."""
+"""The pairs of parties that are drawn, the heaviest first; those on an alert's path always."""
 _QUERY: Final = RequestSchema(GraphQuery, rules=instant_exists)
 
 
