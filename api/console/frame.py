@@ -9,6 +9,7 @@ import htpy as h
 import msgspec
 from rjsmin import jsmin
 
+from clearhold.api.console.components.proposal import PREFLIGHTS
 from clearhold.api.console.components.record import RECORD
 from clearhold.api.console.components.settings import PEOPLE, SETTINGS
 from clearhold.api.console.components.words import cut, key, marked
@@ -69,6 +70,7 @@ PLACES: Final = (
     NavigationEntry("Queue", "/console/queue", "q", KeyScope.ALERTS_READ),
     NavigationEntry("Approvals", "/console/approvals", "a", KeyScope.ACTIONS),
     NavigationEntry("Programs", "/console/programs", "p", KeyScope.REPORTS),
+    NavigationEntry("Pre-flight", PREFLIGHTS, "f", KeyScope.PREFLIGHT),
     NavigationEntry("Record", RECORD, "r", KeyScope.RECORD),
     NavigationEntry("Settings", SETTINGS, "s", None),
 )

@@ -30,7 +30,7 @@ from clearhold.api.notes.routes import NoteService
 from clearhold.api.overview.routes import OverviewService
 from clearhold.api.parties.routes import PartyService
 from clearhold.api.policies.service import PolicyService
-from clearhold.api.preflight.service import PreflightReads
+from clearhold.api.preflight.service import PreflightReads, PreflightService
 from clearhold.api.program_service import ProgramService
 from clearhold.api.record.service import RecordService
 from clearhold.api.reports.service import ProgramReports
@@ -77,6 +77,7 @@ class ConsoleServices(NamedTuple):
     parties: PartyService
     policies: PolicyService
     preflight_reads: PreflightReads
+    preflights: PreflightService
     program_reports: ProgramReports
     programs: ProgramService
     record: RecordService

@@ -59,6 +59,8 @@ def paths(reader: Person) -> dict[str, str]:
         "graph": f"/console/graph?around=account:{account}",
         "search": "/console/search?q=bacc",
         "search-empty": "/console/search?q=nothing-has-this",
+        "preflight": "/console/preflight",
+        "preflight-answer": link_on(reader, "/console/preflight", "#recent a"),
         "record": "/console/record",
         "record-verified": "/console/record/verified",
         "record-proof": "/console/record/proof?chain=dispositions&seq=0",

@@ -135,12 +135,20 @@ def requested_limit(form: Mapping[str, str]) -> dict[str, Any]:
     field = "capCount" if is_count else "capCents"
     if not text:
         return body | {field: None}
+    if not is_count:
+        return body | {field: str(typed_cents(text, "cap"))}
     match = _DOLLARS.fullmatch(text)
-    if match is None or (is_count and match["cents"] is not None):
-        words = "must be a whole number, as in 25" if is_count else "must be an amount, as in 25,000 or 25000.00"
-        raise invalid("cap", words, FieldCode.MALFORMED)
-    whole = int(match["whole"].replace(",", ""))
-    return body | {field: whole if is_count else str(whole * 100 + int(match["cents"] or 0))}
+    if match is None or match["cents"] is not None:
+        raise invalid("cap", "must be a whole number, as in 25", FieldCode.MALFORMED)
+    return body | {field: int(match["whole"].replace(",", ""))}
+
+
+def typed_cents(text: str, field: str) -> int:
+    """A typed amount in cents; InvalidRequestError for an unreadable one."""
+    match = _DOLLARS.fullmatch(text.strip())
+    if match is None:
+        raise invalid(field, "must be an amount, as in 25,000 or 25000.00", FieldCode.MALFORMED)
+    return int(match["whole"].replace(",", "")) * 100 + int(match["cents"] or 0)
 
 
 def limits_summary(limits: Limits) -> str:

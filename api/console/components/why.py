@@ -8,7 +8,7 @@ import htpy as h
 from clearhold.api.console.components.words import SENTENCE_LETTERS, SHAPES, count, outsider, outsider_prose
 from clearhold.api.explain.service import TransferExplained
 from clearhold.features.core.vocabulary import Band, Reason
-from clearhold.features.measurement.explanation import NO_AMOUNT, FamilyExplained, LowerBand
+from clearhold.features.measurement.explanation import NO_AMOUNT, FamilyExplained, LowerBand, ScoreExplained
 
 OPEN_FAMILIES: Final = 5
 _ALONE: Final = "by itself"
@@ -21,25 +21,31 @@ def why(explained: TransferExplained | None, sentence: str, reasons: Sequence[Re
     if explained is None:
         kept = h.ul(".reasons")[(reason_line(each) for each in reasons)] if reasons else None
         return h.section("#why.why", tabindex="-1")[h.h2["Why"], h.div[outsider_prose(sentence)], kept]
-    score = "unscored" if explained.score is None else str(explained.score)
     return h.section("#why.why", tabindex="-1")[
-        h.h2[f"Why {score}"],
-        _hard(explained),
-        h.ol(".families")[_families(explained)],
-        _deductions(explained),
+        h.h2[why_heading(explained)],
+        by_family(explained),
         _unmeasured(explained),
         cleared(explained),
     ]
 
 
-def _hard(explained: TransferExplained) -> h.Node:
+def why_heading(explained: ScoreExplained) -> str:
+    return f"Why {'unscored' if explained.score is None else explained.score}"
+
+
+def by_family(explained: ScoreExplained) -> h.Node:
+    """The reasons of a score: hard ones, the families, and the deductions."""
+    return h.fragment[_hard(explained), h.ol(".families")[_families(explained)], _deductions(explained)]
+
+
+def _hard(explained: ScoreExplained) -> h.Node:
     """Hard reasons stand first, whatever their family counts."""
     if not explained.hard_reasons:
         return None
     return h.ul(".reasons.first")[(reason_line(each) for each in explained.hard_reasons)]
 
 
-def _families(explained: TransferExplained) -> Iterable[h.Element]:
+def _families(explained: ScoreExplained) -> Iterable[h.Element]:
     """The families with a hard reason first, then by the points that count."""
     families = sorted(explained.families, key=lambda each: (not any(r.hard for r in each.reasons), -each.counts))
     most = max((max(each.points, each.counts, each.cap or 0) for each in families if each.reasons), default=0) or 1
@@ -90,7 +96,7 @@ def reason_line(reason: Reason) -> h.Element:
     ]
 
 
-def _deductions(explained: TransferExplained) -> h.Node:
+def _deductions(explained: ScoreExplained) -> h.Node:
     taken = [*(each for family in explained.families for each in family.taken), *explained.taken]
     if not taken:
         return None
@@ -118,9 +124,7 @@ def cleared(explained: TransferExplained) -> h.Element:
     """The smallest sets of reasons without which the band were lower, the nearest amount, and the check."""
     return h.div("#cleared.clears", tabindex="-1")[
         h.h3["How it would have cleared"],
-        h.ul[(_lower(each) for each in explained.would_be_lower)]
-        if explained.would_be_lower
-        else h.p[_nothing_lower(explained)],
+        lower_bands(explained),
         h.p[NO_AMOUNT if explained.nearest_amount is None else explained.nearest_amount.sentence]
         if explained.score is not None
         else None,
@@ -132,7 +136,13 @@ def cleared(explained: TransferExplained) -> h.Element:
     ]
 
 
-def _nothing_lower(explained: TransferExplained) -> str:
+def lower_bands(explained: ScoreExplained) -> h.Element:
+    """The smallest sets of reasons without which the band were lower."""
+    lower = explained.would_be_lower
+    return h.ul[(_lower(each) for each in lower)] if lower else h.p[_nothing_lower(explained)]
+
+
+def _nothing_lower(explained: ScoreExplained) -> str:
     if explained.score is None:
         return "It has no score: there is too little history."
     if explained.band is Band.CLEAR:

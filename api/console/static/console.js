@@ -14,3 +14,4 @@ startKeys(queue);
 startLive(queue);
 startSending(queue);
 if (document.querySelector('form[data-passkey]')) void import('./passkeys.js');
+if (document.querySelector('[data-changes]')) void import('./amounts.js');
