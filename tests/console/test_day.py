@@ -125,7 +125,8 @@ def test_given_two_persons_then_one_asks_and_only_the_other_can_approve(demo: Co
 
         bob.page.goto("/console/approvals")
         bob.page.locator(f"#action-{action['id']}").get_by_role("button", name=f"Approve as {BOB}").click()
-        expect(bob.page.get_by_role("status").filter(has_text="Answered")).to_be_visible()
+        answered = bob.page.get_by_role("status").filter(has_text="Answered")
+        expect(answered).to_have_text("Answered: Freeze the account bacc_P000031 is executed.")
         stored = demo.read(f"/api/actions/{action['id']}")
         assert (stored["requestedBy"], stored["approvedBy"]) == (ANN, BOB)
         assert not ann.faults + bob.faults

@@ -75,7 +75,7 @@ async def _page(visit: Visit, refusal: RefusedAnswer | None) -> HtmlAnswer:
     others = [each for each in waiting.data if not _is_mine(visit, each)]
     content = h.div(".approvals")[
         h.h1["Approvals"],
-        _answered(visit) if refusal is None else None,
+        _answered(visit, ended.data) if refusal is None else None,
         h.section[
             h.h2[f"Wait for you: {len(others)}"],
             h.ul[(_request(visit, each, programs, refusal) for each in others)]
@@ -126,11 +126,14 @@ def _is_mine(visit: Visit, action: Action) -> bool:
     return same_person(visit.principal.operator, action.requested_by)
 
 
-def _answered(visit: Visit) -> h.Node:
-    status = visit.query.get("as")
+def _answered(visit: Visit, ended: Sequence[Action]) -> h.Node:
+    """The answer that led here, by its action where it is among the newest."""
+    status, action_id = visit.query.get("as"), visit.query.get("answered", "")
     if status not in set(ActionStatus):
         return None
-    return h.p(".note", role="status")["Answered: ", h.code[visit.query.get("answered", "")], f" is {status}."]
+    action = next((each for each in ended if each.id == action_id), None)
+    words = h.code[action_id] if action is None else (f"{_WORDS[action.type]} ", h.code[action.target_id])
+    return h.p(".note", role="status")["Answered: ", words, f" is {status}."]
 
 
 def _request(visit: Visit, action: Action, programs: Mapping[str, str], refusal: RefusedAnswer | None) -> h.Element:
