@@ -17,6 +17,7 @@ from clearhold.features.core.entries.preflight import HARD_HIT, LimitHit
 from clearhold.features.core.errors import InvalidRequestError
 from clearhold.features.core.principal import Program
 from clearhold.features.core.vocabulary import AchType, Decision, Direction, Rail
+from clearhold.features.limits.ladder import NOT_ON_FILE
 
 PREFLIGHTS: Final = "/console/preflight"
 _DECISIONS: Final[Mapping[Decision, str]] = {
@@ -209,10 +210,11 @@ def _words(amount_cents: str, currency: str | None, direction: str, rail: str) -
 
 def _limit(hit: LimitHit) -> h.Node:
     name = hit.limit.rpartition(".")[2].replace("_", " ")
+    who = ", which is not on file," if hit.actor_id == NOT_ON_FILE else (" ", h.code[outsider(hit.actor_id)])
     strength = "holds it" if hit.severity == HARD_HIT else "asks for a person"
     return (
-        f"The limit {name} of {_LIMITS.get(hit.actor, hit.actor)} ",
-        h.code[outsider(hit.actor_id)],
+        f"The limit {name} of {_LIMITS.get(hit.actor, hit.actor)}",
+        who,
         f" is {money(hit.cap)}: {money(hit.observed)} moved before, and this is {money(hit.proposed)}. It {strength}.",
     )
 

@@ -56,7 +56,7 @@ async def _page(
     programs = visit.services.programs.list(visit.principal, source=None)
     asks = (await visit.services.preflight_reads.page(visit.principal, _NEWEST)).data
     form = None if visit.signed_in.is_read_only else proposal_form(visit, programs, typed, refused)
-    content = h.div(".desk")[
+    content = h.div(".preflight-desk")[
         h.header[
             h.h1["Pre-flight"],
             h.p["Ask before money moves: the answer has the score that the landed transfer would get."],

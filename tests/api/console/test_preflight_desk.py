@@ -127,6 +127,8 @@ def test_given_a_limit_that_is_crossed_then_the_page_says_which_and_by_how_much(
     for hit in hits:
         assert f"{hit['actor']} {hit['actorId']} is" in words
         assert "9,000,000.00 USD" in words
+    stranger = answered(browser, program, amount="9,000,000", name="New Vendor LLC")
+    assert "counterparty, which is not on file, is" in DomPage(stranger.text).one("ul", class_="limits-hit").text
 
 
 def test_given_a_session_of_a_key_then_it_reads_and_does_not_ask_and_another_bank_sees_nothing(
