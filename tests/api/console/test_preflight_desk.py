@@ -146,3 +146,17 @@ def test_given_a_session_of_a_key_then_it_reads_and_does_not_ask_and_another_ban
     stranger.sign_in(api.create_tenant("second-bank")["operatorToken"])
     assert stranger.get(place).status_code == 404
     assert "9,850.00" not in stranger.get(DESK).text
+
+
+def test_given_a_form_when_it_is_sent_again_then_it_is_one_question_and_a_changed_one_is_another(
+    api: RunningApp, tenant: dict[str, Any], program: dict[str, Any], browser: Browser
+) -> None:
+    """The browser's way back shows the form that was sent, with its attempt."""
+    form = browser.get(DESK)
+    typed = {"program": program["id"], "rail": "wire", "direction": "outgoing"}
+    amounts = ("9,850.00", "9,850.00", "12")
+    places = [browser.send_form(form, DESK, **typed, amount=amount).headers["location"] for amount in amounts]
+    assert places[0] == places[1]
+    paths = [place.replace(DESK, "/api/preflight") for place in places]
+    details = [api.client.get(path, headers=api.operator(tenant)).json() for path in paths]
+    assert [each["request"]["transfer"]["amountCents"] for each in details] == ["985000", "985000", "1200"]
