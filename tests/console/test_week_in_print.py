@@ -1,4 +1,4 @@
-"""A program's week on paper: a person prints it from the program's page; the paper is light where the screen is dark."""
+"""A program's week on paper: printed from the program's page, and light where the screen is dark."""
 
 import re
 import zlib
