@@ -10,6 +10,7 @@ import msgspec
 from rjsmin import jsmin
 
 from clearhold.api.console.components.proposal import PREFLIGHTS
+from clearhold.api.console.components.quality import QUALITY
 from clearhold.api.console.components.record import RECORD
 from clearhold.api.console.components.settings import PEOPLE, SETTINGS
 from clearhold.api.console.components.words import cut, key, marked
@@ -71,6 +72,7 @@ PLACES: Final = (
     NavigationEntry("Approvals", "/console/approvals", "a", KeyScope.ACTIONS),
     NavigationEntry("Programs", "/console/programs", "p", KeyScope.REPORTS),
     NavigationEntry("Pre-flight", PREFLIGHTS, "f", KeyScope.PREFLIGHT),
+    NavigationEntry("Quality", QUALITY, "m", KeyScope.REPORTS),
     NavigationEntry("Record", RECORD, "r", KeyScope.RECORD),
     NavigationEntry("Settings", SETTINGS, "s", None),
 )

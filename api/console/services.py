@@ -35,6 +35,7 @@ from clearhold.api.program_service import ProgramService
 from clearhold.api.record.service import RecordService
 from clearhold.api.reports.service import ProgramReports
 from clearhold.api.reports.weekly import WeeklyReports
+from clearhold.api.scorecards.service import ScorecardService
 from clearhold.api.search.routes import SearchService
 from clearhold.api.signing_keys.routes import SigningKeyService
 from clearhold.api.stacks.routes import StackService
@@ -81,6 +82,7 @@ class ConsoleServices(NamedTuple):
     program_reports: ProgramReports
     programs: ProgramService
     record: RecordService
+    scorecards: ScorecardService
     search: SearchService
     signing_key_states: SigningKeyService
     stacks: StackService

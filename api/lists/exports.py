@@ -123,7 +123,7 @@ class Export(msgspec.Struct, frozen=True):
     def _chunks(self) -> Generator[bytes, None, None]:
         names = self.kind.__struct_encode_fields__
         if self.format is ExportFormat.CSV:
-            yield _csv_lines([names])
+            yield csv_lines([names])
         encode = _ndjson_of if self.format is ExportFormat.NDJSON else partial(_csv_of, names)
         with closing(self.batches) as batches:
             for batch in batches:
@@ -152,7 +152,7 @@ class Downloads:
 def examples_of(kind: type[msgspec.Struct], example: Mapping[str, Any]) -> Mapping[str, str]:
     """A download of one item in every format, for the OpenAPI document."""
     only, names = [msgspec.convert(example, kind)], kind.__struct_encode_fields__
-    in_csv = _csv_lines([names]) + _csv_of(names, only)
+    in_csv = csv_lines([names]) + _csv_of(names, only)
     return {
         MEDIA_TYPES[ExportFormat.NDJSON]: _ndjson_of(only).decode(),
         MEDIA_TYPES[ExportFormat.CSV]: in_csv.decode(),
@@ -173,10 +173,10 @@ def _ndjson_of(batch: Sequence[msgspec.Struct | msgspec.Raw]) -> bytes:
 
 def _csv_of(names: Sequence[str], batch: Sequence[msgspec.Struct | msgspec.Raw]) -> bytes:
     """A field that an item leaves out is an empty cell."""
-    return _csv_lines([[_cell(cells.get(name)) for name in names] for cells in map(msgspec.to_builtins, batch)])
+    return csv_lines([[_cell(cells.get(name)) for name in names] for cells in map(msgspec.to_builtins, batch)])
 
 
-def _csv_lines(rows: Sequence[Sequence[str]]) -> bytes:
+def csv_lines(rows: Sequence[Sequence[str | float | None]]) -> bytes:
     """RFC 4180: commas, CRLF, quotes where they are needed."""
     text = io.StringIO(newline="")
     csv.writer(text, lineterminator="\r\n").writerows(rows)

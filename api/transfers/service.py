@@ -44,7 +44,7 @@ from clearhold.features.policy.card_book import card_version
 from clearhold.features.scorers.trs_v1.scorer import DEFAULT
 from clearhold.store.control.policies import TenantPolicies
 from clearhold.store.control.scorecard_registry import card_in
-from clearhold.store.duck.transfers import BareTransfers, StoredTransferRow, TransferFilter, Transfers
+from clearhold.store.duck.transfers import BareTransfers, NamedTransfers, StoredTransferRow, TransferFilter, Transfers
 from clearhold.store.lake.log_segments import RawEvents
 
 
@@ -268,7 +268,7 @@ class TransferService:
 
     async def named(self, principal: Principal, ids: Sequence[str], program_id: str) -> Sequence[TransferSummary]:
         """As ``newest``, those with these ids; one that is not there is left out."""
-        wanted = TransferFilter(program_ids=self._programs.filter_by(principal, (program_id,)), ids=tuple(ids))
+        wanted = NamedTransfers(program_ids=self._programs.filter_by(principal, (program_id,)), ids=tuple(ids))
         return self._marked(await in_reader(self._bare.list_page, principal, wanted, None, len(ids)))
 
     async def export(self, principal: Principal, filters: TransferFilters) -> Batches:

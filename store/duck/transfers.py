@@ -76,7 +76,6 @@ _ALERTS_OF: Final = f"""
 
 
 class TransferFilter(RowFilter, frozen=True, kw_only=True):
-    ids: tuple[str, ...] | None = msgspec.field(default=None, name="id")
     bands: tuple[str, ...] | None = msgspec.field(default=None, name="band")
     entity_ids: tuple[str, ...] | None = msgspec.field(default=None, name="entityId")
     counterparty_ids: tuple[str, ...] | None = msgspec.field(default=None, name="counterpartyId")
@@ -90,7 +89,6 @@ class TransferFilter(RowFilter, frozen=True, kw_only=True):
 
     def predicate(self, principal: Principal) -> Predicate:
         predicate = super().predicate(principal)
-        predicate.among("id", self.ids)
         predicate.among("score_band", self.bands)
         if self.entity_ids is not None:
             sql, values = acting_for(self.entity_ids)
@@ -104,6 +102,17 @@ class TransferFilter(RowFilter, frozen=True, kw_only=True):
         if self.amount_to is not None:
             predicate.add("amount_cents <= ?", int(self.amount_to))
         predicate.between("bank_created_at", self.created_from, self.created_to)
+        return predicate
+
+
+class NamedTransfers(RowFilter, frozen=True, kw_only=True):
+    """Of one list by id, which no route has."""
+
+    ids: tuple[str, ...]
+
+    def predicate(self, principal: Principal) -> Predicate:
+        predicate = super().predicate(principal)
+        predicate.among("id", self.ids)
         return predicate
 
 

@@ -61,6 +61,7 @@ def paths(reader: Person) -> dict[str, str]:
         "search-empty": "/console/search?q=nothing-has-this",
         "preflight": "/console/preflight",
         "preflight-answer": link_on(reader, "/console/preflight", "#recent a"),
+        "quality": "/console/quality",
         "record": "/console/record",
         "record-verified": "/console/record/verified",
         "record-proof": "/console/record/proof?chain=dispositions&seq=0",

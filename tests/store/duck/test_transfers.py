@@ -12,7 +12,7 @@ from clearhold.features.core.rows.events import TransferRow
 from clearhold.store.duck import committed_rows
 from clearhold.store.duck.committed_rows import Place
 from clearhold.store.duck.database import BatchWriter
-from clearhold.store.duck.transfers import BareTransfers, TransferFilter, Transfers
+from clearhold.store.duck.transfers import BareTransfers, NamedTransfers, TransferFilter, Transfers
 from clearhold.store.tables import row_tables
 from tests.support.duck_rows import AT, TENANT, a_transfer, some_features
 from tests.support.principals import a_key, an_operator
@@ -125,7 +125,7 @@ def test_given_ids_then_the_newest_version_of_each_within_the_programs_is_read_a
     former = [a_transfer(id=f"trf_{number}", number=number, offset=number) for number in range(1, 6)]
     newest = a_transfer(id="trf_3", number=3, offset=9, status="RETURNED")
     commit(database, *former, newest, a_transfer(id="trf_2", number=2, offset=10, program_id="prg_2"))
-    wanted = TransferFilter(program_ids=("prg_1",), ids=("trf_3", "trf_2", "trf_99"))
+    wanted = NamedTransfers(program_ids=("prg_1",), ids=("trf_3", "trf_2", "trf_99"))
 
     read = BareTransfers(database).list_page(an_operator(TENANT), wanted, None, 3)
     assert sorted((each.row.id, each.row.offset) for each in read) == [("trf_2", 2), ("trf_3", 9)]
