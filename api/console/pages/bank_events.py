@@ -105,8 +105,8 @@ def _table(page: EventPage, programs: Mapping[str, Program]) -> h.Node:
 def _row(event: EventSummary, program: Program | None) -> h.Element:
     return h.tr[
         h.td(data_label="Received")[moment(event.received_at)],
-        h.td(data_label="Result")[h.a(href=_path_of(event))[event.result.value]],
-        h.td(".words", data_label="Fault")[_fault(event), h.p(".small")[h.code[outsider(event.id)]]],
+        h.td(data_label="Result")[h.a(href=path_of_event(event))[event.result.value]],
+        h.td(".words", data_label="Fault")[fault_of(event), h.p(".small")[h.code[outsider(event.id)]]],
         h.td(data_label="Type")[h.code[outsider(event.type)]],
         h.td(data_label="Program")[
             outsider(None if program is None else program.name, "unknown"),
@@ -116,13 +116,36 @@ def _row(event: EventSummary, program: Program | None) -> h.Element:
     ]
 
 
-def _path_of(event: EventSummary) -> str:
+def path_of_event(event: EventSummary) -> str:
     return f"{PATH}/{quote(event.id, safe='')}?programId={event.program_id}"
 
 
-def _fault(delivery: EventDelivery) -> h.Node:
+def fault_of(delivery: EventDelivery) -> h.Node:
     sentence = delivery.reason or MEANING_OF_RESULT[delivery.result]
     return [sentence, (" Field: ", h.code[outsider(delivery.path)]) if delivery.path is not None else None]
+
+
+def faults_of_program(page: EventPage) -> h.Node:
+    """The newest events of one program that changed nothing, each with its fault and its cure."""
+    if not page.data:
+        return h.p["None: each event that was sent took effect, or is older or a repeat."]
+    lines = (
+        h.li[
+            moment(each.received_at),
+            " ",
+            h.a(href=path_of_event(each))[each.result.value],
+            ": ",
+            fault_of(each),
+            h.p(".small")[CURES[each.result]],
+        ]
+        for each in page.data
+    )
+    return [h.ul(".plain")[lines], h.p[h.a(href=_address({"program": page.data[0].program_id}))["All of this program"]]]
+
+
+async def newest_faults(visit: Visit, program_id: str, most: int) -> EventPage:
+    parts = {"result": ",".join(WITHOUT_EFFECT), "limit": str(most), "programId": program_id}
+    return await visit.services.events.page(visit.principal, _LIST.read_query([*parts.items()]))
 
 
 async def show(visit: Visit) -> Answer:
@@ -147,7 +170,7 @@ def _outcome(event: Event) -> h.Element:
         return h.p(".note")[words, f" {event.reason}" if event.reason else None]
     cure = CURES.get(event.result)
     return h.div(".refusal")[
-        h.p[_fault(event)],
+        h.p[fault_of(event)],
         h.p[h.b["To correct it: "], cure] if cure is not None else None,
     ]
 
@@ -185,7 +208,7 @@ def _deliveries(deliveries: tuple[EventDelivery, ...]) -> h.Element:
                 h.tr[
                     h.td(data_label="Received")[moment(each.received_at)],
                     h.td(data_label="Result")[each.result.value],
-                    h.td(".words", data_label="Fault")[_fault(each)],
+                    h.td(".words", data_label="Fault")[fault_of(each)],
                 ]
                 for each in deliveries
             )

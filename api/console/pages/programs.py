@@ -18,7 +18,9 @@ from clearhold.api.console.components.limits import (
 )
 from clearhold.api.console.components.program_rows import program_table
 from clearhold.api.console.components.words import band_mark, count, moment, outsider
+from clearhold.api.console.pages.bank_events import faults_of_program, newest_faults
 from clearhold.api.console.visit import Answer, DocumentAnswer, HtmlAnswer, RedirectAnswer, Visit
+from clearhold.api.events.routes import EventPage
 from clearhold.api.http.envelope import retry_headers
 from clearhold.api.http.error_table import ERRORS
 from clearhold.api.http.request_schema import RequestSchema
@@ -37,6 +39,7 @@ from clearhold.features.policy.program_autonomy import DetectorEligibility, Prog
 
 PATH: Final = "/console/programs"
 WEEKS: Final = 8
+FAULTS: Final = 5
 _NEW_LIMIT: Final = RequestSchema(NewLimit, rules=limit_rules)
 _REPORT: Final = RequestSchema(ProgramReportQuery, rules=moments_exist)
 _WEEK: Final = RequestSchema(WeeklyQuery, rules=week_exists)
@@ -52,13 +55,14 @@ _OBJECTIONS: Final[Mapping[Objection, str]] = {
 
 class ProgramView(msgspec.Struct, frozen=True, kw_only=True):
     """``limits`` and ``autonomy`` are None while the program's state cannot be read; ``autonomy`` also for a session
-    that may not read policies.
+    that may not read policies. ``faults`` are None for one that may not read events.
     """
 
     program_id: str
     report: ProgramReport
     limits: Limits | None
     autonomy: ProgramAutonomy | None
+    faults: EventPage | None
     refusal: str | None
 
 
@@ -93,8 +97,12 @@ async def request_limit(visit: Visit) -> Answer:
 async def _page(visit: Visit, refusal: str | None) -> HtmlAnswer:
     services, principal, program_id = visit.services, visit.principal, visit.params["program_id"]
     report = await services.program_reports.read(principal, program_id, _REPORT.read_query([]))
-    limits, autonomy = await asyncio.gather(_limits(visit, report.id), _autonomy(visit, report.id))
-    view = ProgramView(program_id=report.id, report=report, limits=limits, autonomy=autonomy, refusal=refusal)
+    limits, autonomy, faults = await asyncio.gather(
+        _limits(visit, report.id), _autonomy(visit, report.id), _faults(visit, report.id)
+    )
+    view = ProgramView(
+        program_id=report.id, report=report, limits=limits, autonomy=autonomy, faults=faults, refusal=refusal
+    )
     return HtmlAnswer(report.name, _content(visit, view))
 
 
@@ -114,6 +122,11 @@ async def _autonomy(visit: Visit, program_id: str) -> ProgramAutonomy | None:
         return None
 
 
+async def _faults(visit: Visit, program_id: str) -> EventPage | None:
+    may_read = visit.principal.has_scope(KeyScope.ALERTS_READ)
+    return await newest_faults(visit, program_id, FAULTS) if may_read else None
+
+
 def _content(visit: Visit, view: ProgramView) -> h.Element:
     may_read_policies = visit.principal.has_scope(KeyScope.POLICIES)
     return h.div(".program")[
@@ -121,6 +134,9 @@ def _content(visit: Visit, view: ProgramView) -> h.Element:
         h.section[h.h2["Key risk indicators"], _kris(view.report)],
         h.section("#limits")[h.h2["Limits"], _limit_part(visit, view)],
         h.section[h.h2["Closed by the platform alone"], _autonomy_part(view.autonomy)] if may_read_policies else None,
+        h.section("#faults")[h.h2["Events without effect"], faults_of_program(view.faults)]
+        if view.faults is not None
+        else None,
         h.section[h.h2["Weekly reports"], _weeks(visit, view.program_id)],
         h.section[h.h2["Alerts of the last 30 days"], _alerts(view.report)],
         h.p[h.a(href=f"/console/things/program/{view.program_id}")["What happened, by time"]],

@@ -7,6 +7,11 @@ from typing import Any
 import httpx
 import pytest
 
+from clearhold.api.console.pages.bank_events import CURES
+from clearhold.features.core.log_entry import EventResult
+from tests.api.console.test_bank_events import a_wire
+from tests.api.console.test_scopes import key_session
+from tests.support.alerting import deliver
 from tests.support.console import Browser, ConsoleApp
 from tests.support.running_app import RunningApp
 
@@ -142,3 +147,18 @@ def test_given_a_program_of_another_bank_then_it_is_not_known(
     assert other.sign_in(stranger["operatorToken"]).status_code == HTTPStatus.SEE_OTHER
     for path in ("", "/week"):
         assert other.get(f"{PROGRAMS}/{program['id']}{path}").status_code == HTTPStatus.NOT_FOUND
+
+
+def test_given_an_event_that_cannot_be_used_then_the_page_of_its_program_has_the_fault_and_how_to_correct_it(
+    api: RunningApp, console: ConsoleApp, tenant: dict[str, Any], program: dict[str, Any], browser: Browser
+) -> None:
+    path = f"{PROGRAMS}/{program['id']}"
+    assert "Events without effect None:" in words_of(browser.get(path))
+    deliver(api, program, a_wire(amount=9850.5))
+    other = api.create_program(tenant, slug="lending", name="Lending")
+    words = words_of(browser.get(path))
+    assert f"{EventResult.UNUSABLE.value} : " in words.partition("Events without effect")[2]
+    assert " ".join(CURES[EventResult.UNUSABLE].split()) in words
+    assert "Events without effect None:" in words_of(browser.get(f"{PROGRAMS}/{other['id']}"))
+    reports_only = key_session(console, api, tenant, "reports")
+    assert "Events without effect" not in words_of(reports_only.get(path))
