@@ -28,7 +28,7 @@ WITHOUT_A_PICTURE: Final = {
     "queue-table": "the queue as a table",
 }
 
-BY_DATA: Final = {"workspace", "thing", "search", "graph", "preflight-answer", "record-proof"}
+BY_DATA: Final = {"workspace", "thing", "search", "graph", "preflight-answer", "record-proof", "quality"}
 """Screens whose parts follow from what is there: an unlike stack has other parts. Most of them have to be the same."""
 MOST: Final = 0.75
 
