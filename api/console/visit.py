@@ -9,7 +9,7 @@ from litestar.datastructures import Cookie
 
 from clearhold.api.console.services import ConsoleServices
 from clearhold.api.lists.exports import Batches
-from clearhold.features.core.canonical import derived_id
+from clearhold.features.core.canonical import derived_id, json_text
 from clearhold.features.core.principal import Principal
 from clearhold.store.ids import new_id
 from clearhold.store.sessions import Session
@@ -18,6 +18,8 @@ VISIT: Final = "clearhold.visit"
 NO_HEADERS: Final[Mapping[str, str]] = {}
 MAIN: Final = "main"
 """The id of a page's content."""
+CSRF: Final = "csrf"
+"""The field of a form that has the session's token."""
 ATTEMPT: Final = "attempt"
 """The field of a form that makes a repeated submission the same write."""
 
@@ -93,16 +95,23 @@ class Visit(msgspec.Struct, frozen=True, kw_only=True):
         """
         kept = {} if keep is None else {"data-keep": keep, "data-by": self.signed_in.session.name}
         return h.form(attributes, kept, method="post", action=action)[
-            h.input(type="hidden", name="csrf", value=self.signed_in.session.csrf),
+            h.input(type="hidden", name=CSRF, value=self.signed_in.session.csrf),
             h.input(type="hidden", name=ATTEMPT, value=attempt or new_id()),
             content,
         ]
 
-    def effect_id(self) -> str | None:
-        """The id of this submission's effect, the same for its repeats."""
+    def attempt_id(self) -> str | None:
+        """The id of this form, as the page had it."""
         attempt = self.form.get(ATTEMPT)
         session = self.signed_in.session
         return attempt and derived_id("console", session.tenant_id, session.name, self.path, attempt)
+
+    def effect_id(self) -> str | None:
+        """The id of this submission's effect, the same for its repeats. A form that a person changes after the way back
+        to its page is another submission.
+        """
+        form = self.attempt_id()
+        return form and derived_id(form, json_text({name: self.form[name] for name in self.form if name != CSRF}))
 
 
 class HtmlAnswer(NamedTuple):

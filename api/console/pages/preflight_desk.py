@@ -19,7 +19,6 @@ from clearhold.api.http.envelope import retry_headers
 from clearhold.api.http.error_table import ERRORS
 from clearhold.api.http.request_schema import RequestSchema
 from clearhold.api.preflight.schemas import PreflightRequest, PreflightsQuery, preflight_rules
-from clearhold.features.core.canonical import derived_id, json_text
 from clearhold.features.core.errors import RiskError
 
 PATH: Final = PREFLIGHTS
@@ -32,16 +31,11 @@ async def show(visit: Visit) -> Answer:
 
 
 async def submit(visit: Visit) -> Answer:
-    """Ask as the interface is asked; the answer has an address.
-
-    The same submission gives the same answer; a form that is changed after the browser's way back is another question.
-    """
+    """Ask as the interface is asked; the answer has an address."""
     try:
         request, plain = _REQUEST.decode(msgspec.json.encode(proposal_body(visit.form)))
-        attempt = visit.effect_id()
-        effect_id = attempt and derived_id("proposal", attempt, json_text(plain))
         answered = await visit.services.preflights.submit(
-            visit.principal, request, plain, effect_id, arrived_at=visit.now
+            visit.principal, request, plain, visit.effect_id(), arrived_at=visit.now
         )
     except RiskError as error:
         page = await _page(visit, visit.form, str(error))

@@ -221,7 +221,7 @@ def _checked(visit: Visit) -> list[str]:
 
 def _effect_of(visit: Visit, sent: Mapping[str, object]) -> str | None:
     """Sending the same again is the same write; another text is another decision."""
-    effect = visit.effect_id()
+    effect = visit.attempt_id()
     return None if effect is None else derived_id(effect, msgspec.json.encode(sent).decode())
 
 

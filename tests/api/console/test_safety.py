@@ -13,6 +13,7 @@ from clearhold.api.console.routes import CONSOLE_ROUTES
 from clearhold.api.console.way_back import SIGN_IN
 from tests.support.console import SAME_ORIGIN, Browser, ConsoleApp
 from tests.support.running_app import BASE_URL, RunningApp
+from tests.support.stacking import story
 
 QUEUE, SIGN_OUT = "/console/queue", "/console/sign-out"
 DECIDE = "/console/stacks/none/decide"
@@ -161,3 +162,29 @@ def test_given_two_answers_then_their_nonces_differ(browser: Browser) -> None:
     assert (
         browser.get(QUEUE).headers["content-security-policy"] != browser.get(QUEUE).headers["content-security-policy"]
     )
+
+
+@pytest.mark.parametrize("write", ["a note", "a limit", "a key"])
+def test_given_a_form_that_is_changed_after_the_way_back_then_it_is_another_write_and_a_repeat_is_not(
+    api: RunningApp, tenant: dict[str, Any], program: dict[str, Any], browser: Browser, write: str
+) -> None:
+    headers = api.operator(tenant)
+    if write == "a note":
+        alert = story(api, tenant, program, "bacc_1", 1)[0]
+        page, action = browser.get(f"/console/stacks/{alert['stackId']}"), f"/console/stacks/{alert['stackId']}/note"
+        fields, changed = {"alertId": alert["id"], "note": "First."}, {"note": "Second."}
+        read = f"/api/alerts/{alert['id']}"
+    elif write == "a limit":
+        place = f"/console/programs/{program['id']}"
+        page, action = browser.get(place), f"{place}/limits"
+        fields, changed = {"kind": "entity_daily", "cap": "1,000.00"}, {"kind": "per_transaction"}
+        read = "/api/actions"
+    else:
+        page, action = browser.get("/console/settings/keys"), "/console/settings/keys"
+        fields, changed, read = {"name": "first", "mode": "live", "scopes": "reports"}, {"name": "second"}, "/api/keys"
+    answers = [browser.send_form(page, action, **fields | more) for more in ({}, {}, changed, changed)]
+    assert {each.status_code for each in answers} <= {200, 303}, [each.text for each in answers]
+    api.catch_up()
+    body = api.client.get(read, headers=headers).json()
+    listed = body["notes"] if write == "a note" else body if isinstance(body, list) else body["data"]
+    assert len(listed) == 2
