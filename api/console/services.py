@@ -33,7 +33,7 @@ from clearhold.api.policies.service import PolicyService
 from clearhold.api.preflight.service import PreflightReads, PreflightService
 from clearhold.api.program_service import ProgramService
 from clearhold.api.record.service import RecordService
-from clearhold.api.reports.service import ProgramReports
+from clearhold.api.reports.service import ActorReports, ProgramReports
 from clearhold.api.reports.weekly import WeeklyReports
 from clearhold.api.scorecards.service import ScorecardService
 from clearhold.api.search.routes import SearchService
@@ -59,6 +59,7 @@ class ConsoleServices(NamedTuple):
     identity: ConsoleIdentity
     openid: OpenIdSignIn | None
     actions: ActionService
+    actor_reports: ActorReports
     alerts: AlertService
     assignments: AssignmentService
     autonomy: AutonomyService

@@ -1,7 +1,7 @@
 """One transfer, party, account or program: its score explained, its alerts, and its timeline."""
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Final
 from urllib.parse import urlencode
 
@@ -9,14 +9,16 @@ import htpy as h
 
 from clearhold.api.alerts.schemas import AlertsQuery
 from clearhold.api.alerts.summaries import AlertSummary
+from clearhold.api.console.components.party_facts import Stated, facts, scores, transfers
 from clearhold.api.console.components.timeline import timeline
 from clearhold.api.console.components.words import SENTENCE_LETTERS, band_mark, moment, outsider, outsider_prose
 from clearhold.api.console.visit import Answer, HtmlAnswer, RedirectAnswer, Visit
 from clearhold.api.explain.service import ActorExplained, TransferExplained
 from clearhold.api.http.request_schema import RequestSchema
 from clearhold.api.parties.routes import PartyQuery
+from clearhold.api.reports.schemas import ActorQuery, ActorReport
 from clearhold.api.timeline.routes import TimelinePage, TimelineQuery
-from clearhold.api.transfers.service import TransferQuery
+from clearhold.api.transfers.service import TransferQuery, TransfersQuery, TransferSummary
 from clearhold.features.core.errors import NotFoundError, UnavailableError
 from clearhold.features.core.principal import KeyScope
 from clearhold.store.duck.party_timeline import TimelineKind, TimelineSubject
@@ -30,6 +32,14 @@ _SUBJECT_FIELDS: Final[Mapping[str, str]] = {
     TimelineSubject.PROGRAM: "programId",
 }
 _SOME: Final = "20"
+_TRANSFERS: Final = RequestSchema(TransfersQuery)
+_TRANSFER_FIELDS: Final[Mapping[str, str]] = {
+    TimelineSubject.ENTITY: "entityId",
+    TimelineSubject.COUNTERPARTY: "counterpartyId",
+    TimelineSubject.ACCOUNT: "accountId",
+}
+_ACTORS: Final = (*_TRANSFER_FIELDS, TimelineSubject.AGENT)
+_EXPORTED: Final = (TimelineSubject.ENTITY, TimelineSubject.COUNTERPARTY)
 Explained = TransferExplained | ActorExplained
 
 
@@ -37,14 +47,24 @@ async def show(visit: Visit) -> Answer:
     kind, id_ = visit.params["kind"], visit.params["id"]
     query = _TIMELINE.read_query(list(visit.query.items()))
     page = await visit.services.timeline.page(visit.principal, kind, id_, query)
-    explained, alerts = await asyncio.gather(_explained(visit, kind, id_), _alerts(visit, kind, id_))
+    explained, alerts, stated, report, newest = await asyncio.gather(
+        _explained(visit, kind, id_),
+        _alerts(visit, kind, id_),
+        _stated(visit, kind, id_),
+        _report(visit, kind, id_),
+        _newest(visit, kind, id_),
+    )
     content = h.div(".thing")[
         h.header[
             h.p(".small")[kind],
-            h.h1[h.code[id_]],
+            h.h1[_name(stated, report), h.code[id_]],
             _score(explained),
+            _ways_on(visit, kind, id_),
         ],
+        None if stated is None else facts(stated, visit.now),
+        None if report is None else scores(report),
         _reasons(explained),
+        None if newest is None else transfers(newest),
         h.section[h.h2["Alerts"], _alert_list(alerts)],
         h.section[h.h2["What happened"], _filters(visit, query), timeline(page.data), _more(visit, page)],
     ]
@@ -87,6 +107,64 @@ async def _alerts(visit: Visit, kind: str, id_: str) -> tuple[AlertSummary, ...]
     if "programId" in visit.query:
         wanted["programId"] = visit.query["programId"]
     return tuple((await visit.services.alerts.summaries(visit.principal, _ALERTS.read_query([*wanted.items()]))).data)
+
+
+async def _stated(visit: Visit, kind: str, id_: str) -> Stated | None:
+    """The party or account; None for another thing, and for one that the bank has not stated."""
+    services, query = visit.services, PartyQuery(program_id=visit.query.get("programId"))
+    try:
+        match kind:
+            case TimelineSubject.ENTITY:
+                return await services.parties.entity(visit.principal, id_, query)
+            case TimelineSubject.COUNTERPARTY:
+                return await services.parties.counterparty(visit.principal, id_, query)
+            case TimelineSubject.ACCOUNT:
+                return await services.accounts.read(visit.principal, id_, query)
+            case _:
+                return None
+    except NotFoundError:
+        return None
+
+
+async def _report(visit: Visit, kind: str, id_: str) -> ActorReport | None:
+    """Of the last 30 days; None without the scope, and for a thing that is no actor."""
+    if kind not in _ACTORS or not visit.principal.has_scope(KeyScope.REPORTS):
+        return None
+    try:
+        query = ActorQuery(program_id=visit.query.get("programId"))
+        return await visit.services.actor_reports.read(visit.principal, kind, id_, query)
+    except (NotFoundError, UnavailableError):
+        return None
+
+
+async def _newest(visit: Visit, kind: str, id_: str) -> Sequence[TransferSummary] | None:
+    field = _TRANSFER_FIELDS.get(kind)
+    if field is None:
+        return None
+    query = [("limit", _SOME), (field, id_)]
+    if "programId" in visit.query:
+        query.append(("programId", visit.query["programId"]))
+    return await visit.services.transfers.newest(visit.principal, _TRANSFERS.read_query(query))
+
+
+def _name(stated: Stated | None, report: ActorReport | None) -> h.Node:
+    name = getattr(stated, "name", None) or getattr(stated, "owner_name", None) or (report and report.name)
+    return (outsider(name), " ") if name else None
+
+
+def _ways_on(visit: Visit, kind: str, id_: str) -> h.Node:
+    """Its money as a graph, and all its data as a file."""
+    program = visit.query.get("programId")
+    links = []
+    if kind in _TRANSFER_FIELDS:
+        asked = {"around": f"{kind}:{id_}"} | ({"programId": program} if program else {})
+        links.append(h.a(href=f"/console/graph?{urlencode(asked)}")["Money around it"])
+    if kind in _EXPORTED and visit.principal.has_scope(KeyScope.RECORD) and visit.principal.program_ids is None:
+        subject = {"kind": kind, "id": id_} | ({"program": program} if program else {})
+        links.append(
+            h.a(href=f"/console/record/subject?{urlencode(subject)}", download=True)["All its data, as a file"]
+        )
+    return h.p[[(each, " ") for each in links]] if links else None
 
 
 def _score(explained: Explained | None) -> h.Node:

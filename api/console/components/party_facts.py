@@ -1,0 +1,116 @@
+"""A party or an account as the bank states it, its score over time, and its newest transfers."""
+
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+import htpy as h
+
+from clearhold.api.accounts.routes import Account
+from clearhold.api.console.components.figures import sparkline
+from clearhold.api.console.components.words import NO_VALUE, band_mark, count, moment, money, outsider, span
+from clearhold.api.parties.routes import Counterparty, Entity
+from clearhold.api.reports.schemas import ActorReport
+from clearhold.api.transfers.service import TransferSummary
+from clearhold.features.core.instants import written_instant
+from clearhold.features.core.vocabulary import Band
+
+Stated = Entity | Counterparty | Account
+_TRANSITIONS: Final = 8
+
+
+def facts(stated: Stated, now: int) -> h.Element:
+    """What the bank says of it, each with its age where that counts."""
+    return h.section("#facts")[
+        h.h2["As the bank states it"],
+        h.dl(".particulars")[((h.dt[name], h.dd[value]) for name, value in _facts(stated, now))],
+    ]
+
+
+def _facts(stated: Stated, now: int) -> Iterable[tuple[str, h.Node]]:
+    match stated:
+        case Entity():
+            yield "Kind", f"{stated.type.value} {stated.legal_type or ''}".strip().replace("_", " ")
+            yield "Verification", stated.verification_status.value.replace("_", " ").lower()
+            screened = stated.last_screened_at
+            yield (
+                "Screened",
+                "never" if screened is None else [moment(screened), f", {_age(screened, now)} ago"],
+            )
+            yield "High risk", "marked by the bank" if stated.is_high_risk else "not marked"
+            yield "Politically exposed", stated.pep_status.value.replace("_", " ").lower()
+            yield "Country", stated.country_code or NO_VALUE
+            yield "Under review for", outsider(", ".join(stated.review_reasons) or "nothing", most=None)
+            yield "Expected rails", ", ".join(stated.expected_payment_rails) or "not stated"
+            yield "Since", [moment(stated.created_at), f", {_age(stated.created_at, now)} ago"]
+        case Counterparty():
+            yield "Bank", stated.routing_number or NO_VALUE
+            yield "Account", f"ending {stated.account_last4}" if stated.account_last4 else NO_VALUE
+            yield "Accounts before", count(len(stated.earlier_accounts), "other") if stated.earlier_accounts else "none"
+            yield "Country", stated.country_code or NO_VALUE
+            yield "First seen", [moment(stated.first_seen_at), f", {_age(stated.first_seen_at, now)} ago"]
+        case Account():
+            yield "Owner", outsider(stated.owner_name, "not known")
+            yield "Owner's score", NO_VALUE if stated.band is None else band_mark(stated.band, stated.score)
+            yield "Transfers", f"{stated.transfer_count:,}"
+            yield "Last transfer", moment(stated.last_transfer_at)
+
+
+def _age(at: str, now: int) -> str:
+    return span(max(0, now - written_instant(at)))
+
+
+def scores(report: ActorReport) -> h.Element:
+    """The score over the period as a line and in words, and the changes of its band."""
+    values = [each.score for each in report.history]
+    known = [each for each in values if each is not None]
+    words = (
+        f"{count(len(values), 'score')} in the period: {min(known)} to {max(known)}, last {known[-1]}"
+        if known
+        else "No score in the period"
+    )
+    return h.section("#scores")[
+        h.h2["Score"],
+        h.p[sparkline(values, words), h.span(".small")[words]],
+        h.ul(".plain")[
+            (
+                h.li[
+                    moment(each.at),
+                    " ",
+                    band_mark(each.from_, None),
+                    " to ",
+                    band_mark(each.to, each.score),
+                    f", n = {each.n:,}",
+                ]
+                for each in reversed(report.transitions[-_TRANSITIONS:])
+            )
+        ]
+        if report.transitions
+        else None,
+    ]
+
+
+def transfers(newest: Sequence[TransferSummary]) -> h.Element:
+    heads = ("Created", "Transfer", "Status", "Score")
+    return h.section("#transfers")[
+        h.h2[f"Newest transfers ({len(newest)})" if newest else "Transfers"],
+        h.div(".wide", tabindex="0", role="region", aria_label="Newest transfers")[
+            h.table(".endpoints")[
+                h.thead[h.tr[(h.th(scope="col")[each] for each in heads)]],
+                h.tbody[(_transfer(each) for each in newest)],
+            ]
+        ]
+        if newest
+        else h.p["None within the bank's statements."],
+    ]
+
+
+def _transfer(each: TransferSummary) -> h.Element:
+    way = f"{money(each.amount_cents, each.currency)} {each.direction} by {each.rail.replace('_', ' ')}"
+    return h.tr[
+        h.td(data_label="Created")[moment(each.bank_created_at)],
+        h.td(".words", data_label="Transfer")[
+            h.a(href=f"/console/things/transfer/{each.id}?programId={each.program_id}")[way]
+        ],
+        h.td(data_label="Status")[each.status.replace("_", " ").lower()],
+        h.td(data_label="Score")[band_mark(each.score_band or Band.UNSCORED, each.score)],
+    ]
