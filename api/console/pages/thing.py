@@ -157,8 +157,8 @@ def _ways_on(visit: Visit, kind: str, id_: str) -> h.Node:
     program = visit.query.get("programId")
     links = []
     if kind in _TRANSFER_FIELDS:
-        asked = {"around": f"{kind}:{id_}"} | ({"programId": program} if program else {})
-        links.append(h.a(href=f"/console/graph?{urlencode(asked)}")["Money around it"])
+        wanted = {"around": f"{kind}:{id_}"} | ({"programId": program} if program else {})
+        links.append(h.a(href=f"/console/graph?{urlencode(wanted)}")["Money around it"])
     if kind in _EXPORTED and visit.principal.has_scope(KeyScope.RECORD) and visit.principal.program_ids is None:
         subject = {"kind": kind, "id": id_} | ({"program": program} if program else {})
         links.append(
