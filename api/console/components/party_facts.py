@@ -29,7 +29,7 @@ def facts(stated: Stated, now: int) -> h.Element:
 def _facts(stated: Stated, now: int) -> Iterable[tuple[str, h.Node]]:
     match stated:
         case Entity():
-            yield "Kind", f"{stated.type.value} {stated.legal_type or ''}".strip().replace("_", " ")
+            yield "Kind", ", ".join(filter(None, (stated.type.value.lower(), stated.legal_type)))
             yield "Verification", stated.verification_status.value.replace("_", " ").lower()
             screened = stated.last_screened_at
             yield (
