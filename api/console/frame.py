@@ -12,6 +12,7 @@ from rjsmin import jsmin
 from clearhold.api.console.components.proposal import PREFLIGHTS
 from clearhold.api.console.components.quality import QUALITY
 from clearhold.api.console.components.record import RECORD
+from clearhold.api.console.components.rules import RULES
 from clearhold.api.console.components.settings import PEOPLE, SETTINGS
 from clearhold.api.console.components.words import cut, key, marked
 from clearhold.api.console.pages.session import warning
@@ -73,6 +74,7 @@ PLACES: Final = (
     NavigationEntry("Programs", "/console/programs", "p", KeyScope.REPORTS),
     NavigationEntry("Pre-flight", PREFLIGHTS, "f", KeyScope.PREFLIGHT),
     NavigationEntry("Quality", QUALITY, "m", KeyScope.REPORTS),
+    NavigationEntry("Rules", RULES, "u", KeyScope.RULES),
     NavigationEntry("Record", RECORD, "r", KeyScope.RECORD),
     NavigationEntry("Settings", SETTINGS, "s", None),
 )

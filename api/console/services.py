@@ -35,6 +35,7 @@ from clearhold.api.program_service import ProgramService
 from clearhold.api.record.service import RecordService
 from clearhold.api.reports.service import ActorReports, ProgramReports
 from clearhold.api.reports.weekly import WeeklyReports
+from clearhold.api.rules.service import RuleService
 from clearhold.api.scorecards.service import ScorecardService
 from clearhold.api.search.routes import SearchService
 from clearhold.api.signing_keys.routes import SigningKeyService
@@ -83,6 +84,7 @@ class ConsoleServices(NamedTuple):
     program_reports: ProgramReports
     programs: ProgramService
     record: RecordService
+    rules: RuleService
     scorecards: ScorecardService
     search: SearchService
     signing_key_states: SigningKeyService

@@ -61,6 +61,8 @@ def paths(reader: Person) -> dict[str, str]:
         "search-empty": "/console/search?q=nothing-has-this",
         "preflight": "/console/preflight",
         "preflight-answer": link_on(reader, "/console/preflight", "#recent a"),
+        "rules": "/console/rules",
+        "rule-new": "/console/rules-new",
         "quality": "/console/quality",
         "record": "/console/record",
         "record-verified": "/console/record/verified",
