@@ -240,7 +240,7 @@ async def _page(
         done(visit, _DONE) if refused is None and unsaved is None and typed is None else None,
         refusal(refused),
         h.section[h.h2["Conditions"], conditions(rule)],
-        h.section("#difference")[h.h2["Against what is in force"], difference(active, rule)],
+        h.section("#difference")[h.h2["Against the rule in force"], difference(active, rule)],
         h.section("#backtest")[
             h.h2["Backtest"],
             _test_forms(visit, path) if writes else None,
