@@ -4,6 +4,7 @@ import hashlib
 import hmac
 import os
 import signal
+import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -12,7 +13,9 @@ from typing import Any, Final, Self
 import httpx
 from playwright.sync_api import Browser
 
+from clearhold.features.core.instants import DAY_US
 from tests.support.alerting import ALERTING, outgoing
+from tests.support.bank_events import rfc3339
 from tests.support.console_demo import ANN, DESK, Person
 from tests.support.running_service import RunningService
 from tests.support.waiting import eventually
@@ -57,6 +60,10 @@ class ConsoleService:
                     f"/api/ingest/bank/{self.program['id']}", content=body, headers={"Bank-Signature": sign}
                 )
                 assert answer.status_code == httpx.codes.OK, answer.text
+
+    def ago(self, days: int) -> str:
+        """An instant of the bank's, days before now."""
+        return rfc3339(time.time_ns() // 1_000 - days * DAY_US)
 
     def stacks(self, *accounts: str) -> list[dict[str, Any]]:
         """New stacks of one alert each, one of each account."""

@@ -1,5 +1,6 @@
 """Approvals: requests that wait for a second person, what each changes, and the answers of two people."""
 
+import re
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from typing import Any, Final
@@ -42,7 +43,15 @@ _WORDS: Final[Mapping[ActionType, str]] = {
     ActionType.DECIDE_ALERT: "Decide a hard alert",
     ActionType.APPLY_CONFIG: "Apply a configuration",
 }
-_CENTS: Final = "Cents"
+_CENTS: Final = "cents"
+_CAPITAL: Final = re.compile(r"(?<=[a-z0-9])[A-Z]")
+_PAGES: Final[Mapping[ActionType, tuple[str, str]]] = {
+    ActionType.ACTIVATE_RULE: ("/console/rules/{target}", "the rule against the one in force, and its backtest"),
+    ActionType.PAUSE_RULE: ("/console/rules/{target}", "the rule and its matches"),
+    ActionType.SET_LIMIT: ("/console/programs/{program}#limits", "the limits and their use now"),
+    ActionType.SET_AUTONOMY: ("/console/programs/{program}", "the program, and the objections"),
+}
+"""The page on which the effect of a request is seen, and its words."""
 _CAPS: Final = ("from", "to")
 """Of a changed limit, whose unit follows from its kind."""
 
@@ -155,11 +164,19 @@ def _request(visit: Visit, action: Action, programs: Mapping[str, str], refusal:
             " · program ",
             outsider(programs.get(action.program_id or ""), "the whole bank"),
             (" · ", h.a(href=f"/console/alerts/{action.alert_id}")["its alert"]) if action.alert_id else None,
+            _page_of(action),
         ],
         _change(action.change),
         h.p(".refusal", role="alert")[own.sentence] if own is not None else None,
         _own_form(visit, action, own) if is_mine else _answer_form(visit, action, own),
     ]
+
+
+def _page_of(action: Action) -> h.Node:
+    path, words = _PAGES.get(action.type, ("", ""))
+    if not path or ("{program}" in path and action.program_id is None):
+        return None
+    return " · ", h.a(href=path.format(target=action.target_id, program=action.program_id))[words]
 
 
 def _known_by(identity: OperatorIdentity | None) -> str:
@@ -177,21 +194,34 @@ def _change(change: Mapping[str, Any] | None) -> h.Node:
     return h.table(".change")[
         h.tbody[
             (
-                h.tr[h.th(scope="row")[name], h.td[words.get(name) or _value(name, value)]]
+                h.tr[h.th(scope="row")[_spaced(name)], h.td[words.get(name) or _value(name, value)]]
                 for name, value in change.items()
             )
         ]
     ]
 
 
+def _spaced(name: str) -> str:
+    """A field's name in words: ``wouldAlert`` is would alert."""
+    return _CAPITAL.sub(lambda letter: f" {letter[0].lower()}", name)
+
+
 def _value(name: str, value: Any) -> h.Node:
-    if value is None:
-        return "none"
-    if name.endswith(_CENTS) and str(value).isdigit():
-        return money(str(value))
-    if isinstance(value, str | int | float) and not isinstance(value, bool):
-        return outsider_prose(str(value))
-    return h.pre[outsider(msgspec.json.format(msgspec.json.encode(value), indent=2).decode(), most=None)]
+    match value:
+        case None:
+            node: h.Node = "none"
+        case bool():
+            node = "yes" if value else "no"
+        case int() | float():
+            node = f"{value:,}"
+        case str():
+            node = money(value) if name.lower().endswith(_CENTS) and value.isdigit() else outsider_prose(value)
+        case dict():
+            node = h.dl(".parts")[((h.dt[_spaced(part)], h.dd[_value(part, inner)]) for part, inner in value.items())]
+        case _:
+            written = msgspec.json.format(msgspec.json.encode(value), indent=2).decode()
+            node = h.details[h.summary[count(len(value), "entry", "entries")], h.pre[outsider(written, most=None)]]
+    return node
 
 
 def _own_form(visit: Visit, action: Action, refusal: RefusedAnswer | None) -> h.Element:

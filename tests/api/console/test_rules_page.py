@@ -110,6 +110,11 @@ def test_given_a_draft_when_backtested_and_requested_then_another_person_puts_it
     assert answer.headers["location"] == f"{PAGE}?done=requested"
     (action,) = api.client.get("/api/actions?status=requested", headers=api.operator(calls.tenant)).json()["data"]
     assert action["type"] == "activate_rule"
+    waiting = browser.get("/console/approvals").text
+    assert f'href="{PAGE}"' in waiting
+    assert "would alert" in waiting
+    assert "would hold" in waiting
+    assert "entries</summary>" in waiting
     assert calls.approve(action["id"])["status"] == "executed"
     assert "The newest text is the one in force." in browser.get(PAGE).text
     browser.send_form(browser.get(PAGE), PAGE, **(TYPED | {"value.0": "30000"}))
