@@ -74,6 +74,8 @@ def paths(reader: Person) -> dict[str, str]:
         "webhook": link_on(reader, "/console/settings/webhooks", ".endpoints a"),
         "signing-keys": "/console/settings/signing-keys",
         "bank-keys": "/console/settings/bank-keys",
+        "policies": "/console/settings/policies",
+        "policy": link_on(reader, "/console/settings/policies", "#clock .endpoints a"),
         "retention": "/console/settings/retention",
         "bank-events": "/console/settings/events",
         "bank-event": link_on(reader, "/console/settings/events", ".endpoints a"),

@@ -15,6 +15,7 @@ WEBHOOKS: Final = f"{SETTINGS}/webhooks"
 SIGNING_KEYS: Final = f"{SETTINGS}/signing-keys"
 BANK_KEYS: Final = f"{SETTINGS}/bank-keys"
 RETENTION: Final = f"{SETTINGS}/retention"
+POLICIES: Final = f"{SETTINGS}/policies"
 EVENTS: Final = f"{SETTINGS}/events"
 
 
@@ -56,6 +57,12 @@ SECTIONS: Final = (
     ),
     SettingsSection(
         "Bank keys", BANK_KEYS, "The key to the bank's API, and the secrets of the bank's webhooks.", is_operator
+    ),
+    SettingsSection(
+        "Policies",
+        POLICIES,
+        "Routing, clocks, caps, thresholds, lines of indicators and rates: versions, and the request of the next.",
+        _has(KeyScope.POLICIES),
     ),
     SettingsSection("Retention", RETENTION, "How long everything is kept, and changes of it.", _has(KeyScope.POLICIES)),
     SettingsSection(

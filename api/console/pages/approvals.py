@@ -1,6 +1,5 @@
 """Approvals: requests that wait for a second person, what each changes, and the answers of two people."""
 
-import re
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from typing import Any, Final
@@ -10,7 +9,9 @@ import msgspec
 
 from clearhold.api.actions.schemas import Action, ActionsQuery, ApprovalRequest, EndingRequest
 from clearhold.api.console.components.limits import cap_words
-from clearhold.api.console.components.words import count, moment, money, outsider, outsider_prose
+from clearhold.api.console.components.nested import parts_of, spaced
+from clearhold.api.console.components.settings import POLICIES
+from clearhold.api.console.components.words import count, moment, outsider, outsider_prose
 from clearhold.api.console.four_eyes import approval_note
 from clearhold.api.console.visit import Answer, HtmlAnswer, RedirectAnswer, Visit
 from clearhold.api.http.envelope import retry_headers
@@ -43,12 +44,11 @@ _WORDS: Final[Mapping[ActionType, str]] = {
     ActionType.DECIDE_ALERT: "Decide a hard alert",
     ActionType.APPLY_CONFIG: "Apply a configuration",
 }
-_CENTS: Final = "cents"
-_CAPITAL: Final = re.compile(r"(?<=[a-z0-9])[A-Z]")
 _PAGES: Final[Mapping[ActionType, tuple[str, str]]] = {
     ActionType.ACTIVATE_RULE: ("/console/rules/{target}", "the rule against the one in force, and its backtest"),
     ActionType.PAUSE_RULE: ("/console/rules/{target}", "the rule and its matches"),
     ActionType.SET_LIMIT: ("/console/programs/{program}#limits", "the limits and their use now"),
+    ActionType.ACTIVATE_POLICY: (f"{POLICIES}/{{target}}", "the version against the one in force"),
     ActionType.SET_AUTONOMY: ("/console/programs/{program}", "the program, and the objections"),
 }
 """The page on which the effect of a request is seen, and its words."""
@@ -194,34 +194,11 @@ def _change(change: Mapping[str, Any] | None) -> h.Node:
     return h.table(".change")[
         h.tbody[
             (
-                h.tr[h.th(scope="row")[_spaced(name)], h.td[words.get(name) or _value(name, value)]]
+                h.tr[h.th(scope="row")[spaced(name)], h.td[words.get(name) or parts_of(name, value)]]
                 for name, value in change.items()
             )
         ]
     ]
-
-
-def _spaced(name: str) -> str:
-    """A field's name in words: ``wouldAlert`` is would alert."""
-    return _CAPITAL.sub(lambda letter: f" {letter[0].lower()}", name)
-
-
-def _value(name: str, value: Any) -> h.Node:
-    match value:
-        case None:
-            node: h.Node = "none"
-        case bool():
-            node = "yes" if value else "no"
-        case int() | float():
-            node = f"{value:,}"
-        case str():
-            node = money(value) if name.lower().endswith(_CENTS) and value.isdigit() else outsider_prose(value)
-        case dict():
-            node = h.dl(".parts")[((h.dt[_spaced(part)], h.dd[_value(part, inner)]) for part, inner in value.items())]
-        case _:
-            written = msgspec.json.format(msgspec.json.encode(value), indent=2).decode()
-            node = h.details[h.summary[count(len(value), "entry", "entries")], h.pre[outsider(written, most=None)]]
-    return node
 
 
 def _own_form(visit: Visit, action: Action, refusal: RefusedAnswer | None) -> h.Element:
