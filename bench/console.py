@@ -157,7 +157,7 @@ def _files(
         name = (names - set(read)).pop()
         read[name] = ask(link, name, headers)[1]
         folder = name.rpartition("/")[0]
-        modules = re.findall(rb"""(?:from|import) ['"]\./([a-z_]+\.js)['"]""", read[name])
+        modules = re.findall(rb"""(?:from|import) ?['"]\./([a-z_]+\.js)['"]""", read[name])
         names |= {f"{folder}/{each.decode()}" for each in modules}
     sheets = sum(_zipped(each) for name, each in read.items() if name.endswith(".css"))
     scripts = sum(_zipped(each) for name, each in read.items() if name.endswith(".js"))
