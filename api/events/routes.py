@@ -27,7 +27,7 @@ from clearhold.api.lists.lists import (
     unusable_cursor,
 )
 from clearhold.api.program_service import several_programs
-from clearhold.features.bank.masking import masked_raw
+from clearhold.features.bank.masking import masked_raw, object_in
 from clearhold.features.core.errors import ErrorCode, NotFoundError
 from clearhold.features.core.instants import format_instant
 from clearhold.features.core.log_entry import MEANING_OF_RESULT, TAKES_EFFECT, EventResult, EventSubjectType
@@ -130,15 +130,6 @@ def to_event(
     return Event(**msgspec.structs.asdict(to_summary(row)), **consequent, deliveries=deliveries, raw=raw)
 
 
-class _SentEvent(msgspec.Struct, frozen=True):
-    """The data of a bank event in the log, whose envelope was read when it was taken in."""
-
-    data: msgspec.Raw = msgspec.Raw(b"{}")
-
-
-_SENT: Final = msgspec.json.Decoder(_SentEvent)
-
-
 class EventService:
     def __init__(self, resources: Resources) -> None:
         self._programs, self._events = resources.programs, Events(resources.stores.database)
@@ -170,7 +161,7 @@ class EventService:
             entry = self._log.entry(row.shard, row.offset)
         except ConnectionError:
             return None
-        return None if entry is None else masked_raw(bytes(_SENT.decode(entry.body).data))
+        return None if entry is None else masked_raw(object_in(entry.body))
 
     def _marked(self, rows: Sequence[EventRow]) -> list[EventSummary]:
         return [self._programs.marked(to_summary(row), row.program_id) for row in rows]

@@ -31,7 +31,7 @@ from clearhold.api.lists.lists import (
 )
 from clearhold.api.log.commands import unknown_transfer
 from clearhold.api.program_service import ProgramService, several_programs
-from clearhold.features.bank.masking import masked_raw
+from clearhold.features.bank.masking import masked_raw, object_in
 from clearhold.features.catalogue.vector import TransferFeaturesRow, values_by_name
 from clearhold.features.core.errors import ErrorCode, FieldCode, NotFoundError, UnavailableError
 from clearhold.features.core.log_entry import EntryKind
@@ -210,15 +210,6 @@ UNREADABLE: Final = "The bank's object cannot be read at the moment. Try again."
 LOST: Final = "The bank's object of this transfer is lost with a part of the log; lists and exports have the transfer."
 
 
-class _Delivered(msgspec.Struct, frozen=True):
-    """The object in a bank event."""
-
-    data: msgspec.Raw = msgspec.Raw(b"{}")
-
-
-_DELIVERED: Final = msgspec.json.Decoder(_Delivered)
-
-
 def object_of(raw_events: RawEvents, row: TransferRow) -> bytes:
     """The object as JSON, from the entry of this version of the transfer; for a worker thread."""
     try:
@@ -227,7 +218,7 @@ def object_of(raw_events: RawEvents, row: TransferRow) -> bytes:
         raise UnavailableError(UNREADABLE) from error
     if entry is None:
         raise NotFoundError(LOST, ErrorCode.OBJECT_LOST)
-    return entry.body if entry.kind == EntryKind.SETTLEMENT else bytes(_DELIVERED.decode(entry.body).data)
+    return entry.body if entry.kind == EntryKind.SETTLEMENT else object_in(entry.body)
 
 
 def find_transfer(

@@ -119,6 +119,18 @@ def _letters(key: str) -> str:
     return "".join(filter(str.isalnum, key)).casefold()
 
 
+class _SentEvent(msgspec.Struct, frozen=True):
+    data: msgspec.Raw = msgspec.Raw(b"{}")
+
+
+_SENT_EVENT: Final = msgspec.json.Decoder(_SentEvent)
+
+
+def object_in(event: bytes) -> bytes:
+    """The bank's object in an event that was taken in, as JSON."""
+    return bytes(_SENT_EVENT.decode(event).data)
+
+
 def masked_raw(data: bytes | None) -> dict[str, Any]:
     """Decode the bank's object and mask it."""
     try:

@@ -29,7 +29,7 @@ WITHOUT_A_PICTURE: Final = {
 }
 
 BY_DATA: Final = {"workspace", "thing", "search", "graph", "preflight-answer", "record-proof", "quality"}
-"""Screens whose parts follow from what is there: an unlike stack has other parts. Most of them have to be the same."""
+"""Screens whose parts depend on the demo's data, as a stack or a score. Most parts have to be the same."""
 MOST: Final = 0.75
 
 

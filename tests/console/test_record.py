@@ -1,4 +1,6 @@
-"""An examiner at the record: a verification finds what was planted in the stopped service, and its files prove it."""
+"""Verification of the record in a browser: it finds a row that was changed while the service was stopped, and the
+downloaded files pass the offline check.
+"""
 
 import subprocess
 import sys
