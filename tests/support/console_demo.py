@@ -19,7 +19,8 @@ from tests.support.waiting import eventually
 
 READY_WITHIN_S: Final = 240.0
 OPTIONS: Final = ("--seed", "7", "--days", "35", "--seconds", "6", "--pace", "15")
-LAST_WORDS: Final = "curl -s"
+LAST_WORDS: Final = "The bank has stopped"
+"""Of the demo once its live phase is over: the money that moves before would be in one reading and not in the next."""
 STOPS_WITHIN_S: Final = 30.0
 ANSWERS_WITHIN_S: Final = 30.0
 ANN: Final = "ann@bank.example"
