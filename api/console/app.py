@@ -5,12 +5,13 @@ document: they are for browsers.
 """
 
 import secrets
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from http import HTTPStatus
 from typing import Any, Final
 
 import structlog
 from litestar import Litestar, Response
+from litestar.middleware import ASGIMiddleware
 from litestar.types import ASGIApp, Receive, Scope, Send
 
 from clearhold.api.area import Resources, Stores
@@ -65,8 +66,9 @@ def wired_console(
     openid: OpenIdSignIn | None = None,
     *,
     base_url: str,
+    guarded: Callable[[ASGIMiddleware], Litestar] | None = None,
 ) -> Litestar:
-    """``services`` are those of the areas by name."""
+    """``services`` are those of the areas by name; ``guarded`` makes the application of a guard, as ``console_app``."""
     clock = stores.clock
     persons = ProvenPersons(stores.registry.tenancy, stores.hot, clock)
     of_areas = ConsoleServices.of(
@@ -88,9 +90,14 @@ def wired_console(
         ),
         persons=persons,
     )
+    return (guarded or console_app)(Guard(of_areas, checks.limits, checks.origins, clock))
+
+
+def console_app(guard: ASGIMiddleware) -> Litestar:
+    """The pages; each gets its services from the visit that ``guard`` has checked."""
     app = Litestar(
         route_handlers=CONSOLE_ROUTES,
-        middleware=[Guard(of_areas, checks.limits, checks.origins, clock)],
+        middleware=[guard],
         exception_handlers={Exception: render_error},
         before_send=[stamp_headers],
         openapi_config=None,

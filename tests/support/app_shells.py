@@ -10,6 +10,7 @@ from litestar.middleware import ASGIMiddleware
 from litestar.types import ASGIApp, Receive, Scope, Send
 
 from clearhold.api.areas import ROUTES, http_app
+from clearhold.api.console.app import console_app
 from clearhold.api.http.gate import Gate
 from clearhold.api.lists.handlers import SERVICES
 
@@ -19,14 +20,17 @@ class _GateOfTheDay(ASGIMiddleware):
 
     scopes = (ScopeType.HTTP,)
 
-    def __init__(self, gate: Gate) -> None:
+    def __init__(self, gate: ASGIMiddleware) -> None:
         self.gate = gate
 
     async def handle(self, scope: Scope, receive: Receive, send: Send, next_app: ASGIApp) -> None:
         await self.gate.handle(scope, receive, send, next_app)
 
 
-_idle: Final[list[tuple[Litestar, _GateOfTheDay]]] = []
+_Shell = tuple[Litestar, _GateOfTheDay]
+
+_idle: Final[list[_Shell]] = []
+_idle_consoles: Final[list[_Shell]] = []
 
 
 def lent_app(opened: ExitStack, services: Mapping[str, object], gate: Gate, *, base_url: str) -> Litestar:
@@ -38,4 +42,16 @@ def lent_app(opened: ExitStack, services: Mapping[str, object], gate: Gate, *, b
         slot = _GateOfTheDay(gate)
         app = http_app(ROUTES, services, gate=slot, base_url=base_url)
     opened.callback(_idle.append, (app, slot))
+    return app
+
+
+def lent_console(opened: ExitStack, guard: ASGIMiddleware) -> Litestar:
+    """The application of the console's pages behind this guard, until ``opened`` closes."""
+    if _idle_consoles:
+        app, slot = _idle_consoles.pop()
+        slot.gate = guard
+    else:
+        slot = _GateOfTheDay(guard)
+        app = console_app(slot)
+    opened.callback(_idle_consoles.append, (app, slot))
     return app

@@ -6,6 +6,7 @@ A request runs on the loop of the API's test client, because a connection to Red
 import html
 import re
 from collections.abc import Mapping
+from functools import partial
 from typing import Any, Final, cast
 
 import httpx
@@ -15,6 +16,7 @@ from clearhold.api.console.app import beside, wired_console
 from clearhold.api.console.entry import COOKIE
 from clearhold.api.console.way_back import SIGN_IN
 from clearhold.api.http.head import Origins
+from tests.support.app_shells import lent_console
 from tests.support.running_app import ADMIN_TOKEN, BASE_URL, RunningApp
 
 SAME_ORIGIN: Final[Mapping[str, str]] = {"Sec-Fetch-Site": "same-origin"}
@@ -30,7 +32,8 @@ class ConsoleApp:
         self.checks: Checks = wired_checks(
             api.stores, Origins(BASE_URL), admin_token=ADMIN_TOKEN, limits=wiring.pop("limits", api.limits)
         )
-        self.console = wired_console(api.stores, api.services, self.checks, **({"base_url": BASE_URL} | wiring))
+        wiring = {"base_url": BASE_URL, "guarded": partial(lent_console, api.opened)} | wiring
+        self.console = wired_console(api.stores, api.services, self.checks, **wiring)
         self.app = beside(api.app, self.console)
 
     def browser(self, address: str = ADDRESS, *, at: str = BASE_URL) -> "Browser":

@@ -181,7 +181,7 @@ class RunningApp:
         readiness = Readiness(checks, kept_s=0.0)
         self._readiness = readiness
         self._folder = folder
-        self._opened = opened
+        self.opened = opened
         self._start()
 
     def restart(self) -> None:
@@ -223,13 +223,13 @@ class RunningApp:
         self.resources.preflight_log.open(idempotent_ids(self.stores.database))
         checks = wired_checks(self.stores, Origins(BASE_URL), admin_token=ADMIN_TOKEN, limits=self.limits)
         gate = wired_gate(self.stores, checks)
-        self.app = lent_app(self._opened, self.services, gate, base_url=BASE_URL)
-        self.client = self._opened.enter_context(TestClient(self.app, raise_server_exceptions=False))
+        self.app = lent_app(self.opened, self.services, gate, base_url=BASE_URL)
+        self.client = self.opened.enter_context(TestClient(self.app, raise_server_exceptions=False))
         self.client.event_hooks = {"response": [DeclaredErrors(self.app)]}
-        self._opened.callback(lambda: self.on_loop(self._appending.aclose))
-        self._opened.callback(lambda: self.on_loop(self.bank_work.stop))
+        self.opened.callback(lambda: self.on_loop(self._appending.aclose))
+        self.opened.callback(lambda: self.on_loop(self.bank_work.stop))
         self.on_loop(self._attach_dispatcher)
-        self._opened.callback(lambda: self.on_loop(self.webhooks.dispatcher.stop))
+        self.opened.callback(lambda: self.on_loop(self.webhooks.dispatcher.stop))
 
     def _new_webhooks(self) -> Webhooks:
         registry = WebhookRegistry(self.registry, box=self.stores.box, clock=self.clock, new_id=self.new_id)
