@@ -200,6 +200,7 @@ CONSOLE_ROUTES: Final = (
     _page(rules.PATH, rules.show_all, KeyScope.RULES),
     _page(rules.NEW, rules.show_new, KeyScope.RULES),
     _write(rules.NEW, rules.create),
+    _page(rules.ONE_ROW, rules.show_row, KeyScope.RULES),
     _page(f"{rules.PATH}/{{rule_id:str}}", rules.show, KeyScope.RULES),
     _write(f"{rules.PATH}/{{rule_id:str}}", rules.replace),
     _write(f"{rules.PATH}/{{rule_id:str}}/backtest", rules.backtest),

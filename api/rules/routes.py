@@ -68,9 +68,12 @@ _LIST: Final = _operation(
 )
 _FIELDS: Final = _operation(
     id="listRuleFields",
-    summary="The fields that conditions may name, each with its type and its operations.",
+    summary="The fields that conditions may name, each with its type, its operations and the words of a closed list.",
     answers={200: RuleFields, 304: None},
-    answer_example={"fields": [{"field": "rail", "type": "word", "ops": ["eq", "in"]}], "ops": ["eq", "in"]},
+    answer_example={
+        "fields": [{"field": "direction", "type": "word", "ops": ["eq", "in"], "values": ["incoming", "outgoing"]}],
+        "ops": ["eq", "in"],
+    },
 )
 _VERSIONS: Final = _operation(
     id="listRulesVersions",

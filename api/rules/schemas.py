@@ -21,7 +21,7 @@ from clearhold.features.core.rules import (
     RuleStatus,
 )
 from clearhold.features.core.vocabulary import Severity, about, minted
-from clearhold.features.rules.language import RULE_FIELD_OF, FieldKind, faults_of, kind_of, ops_of
+from clearhold.features.rules.language import RULE_FIELD_OF, FieldKind, faults_of, kind_of, ops_of, words_of
 
 MAX_RULE_BYTES: Final = 16 * 1024
 """Up to two hundred rules are in a version, which every program of the tenant gets."""
@@ -84,6 +84,9 @@ class RuleField(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     field: str
     type: Annotated[FieldKind, about("What its values are.")]
     ops: Annotated[tuple[RuleOp, ...], about("The operations that it has.")]
+    values: Annotated[
+        tuple[str, ...], about("Every word that it can be compared with; empty where they are not a closed list.")
+    ]
 
 
 class RuleFields(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
@@ -104,7 +107,8 @@ class RulesVersion(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 FIELDS: Final = RuleFields(
     fields=tuple(
-        RuleField(field=feature.name, type=kind_of(feature), ops=ops_of(feature)) for feature in RULE_FIELD_OF.values()
+        RuleField(field=feature.name, type=kind_of(feature), ops=ops_of(feature), values=words_of(feature))
+        for feature in RULE_FIELD_OF.values()
     ),
     ops=tuple(RuleOp),
 )

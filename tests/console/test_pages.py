@@ -12,7 +12,7 @@ from typing import Any, Final
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from tests.support.console_demo import ConsoleDemo, Person
+from tests.support.console_demo import RULE, ConsoleDemo, Person
 
 ROOT: Final = Path(__file__).parents[2]
 PICTURES: Final = Path(os.environ.get("CLEARHOLD_PICTURES") or ROOT / "build" / "console")
@@ -62,6 +62,7 @@ def paths(reader: Person) -> dict[str, str]:
         "preflight": "/console/preflight",
         "preflight-answer": link_on(reader, "/console/preflight", "#recent a"),
         "rules": "/console/rules",
+        "rule": f"/console/rules/{RULE['id']}",
         "rule-new": "/console/rules-new",
         "quality": "/console/quality",
         "record": "/console/record",

@@ -62,3 +62,26 @@ def test_given_a_rule_when_two_people_agree_on_it_then_the_next_transfer_of_its_
         expect(page.locator("main")).to_contain_text("rule large-ach")
         assert not ann.faults
         assert not bob.faults
+
+
+def test_given_a_field_with_a_vocabulary_when_it_is_typed_then_its_words_are_choices_and_the_keyboard_stays(
+    bank: ConsoleService, chromium: Browser
+) -> None:
+    with bank.person(chromium) as ann:
+        page = ann.page
+        page.goto("/console/rules-new")
+        page.get_by_label("Field 1").fill("rail")
+        page.keyboard.press("Tab")
+        expect(page.get_by_label("Value 1").locator("option")).to_have_count(8)
+        expect(page.get_by_label("Operation 1")).to_be_focused()
+        expect(page.get_by_label("Operation 1").locator("option[value=gte]")).to_have_count(0)
+        page.get_by_label("Operation 1").select_option("in")
+        rails = page.get_by_role("group", name="Value 1")
+        rails.get_by_label("ach").check()
+        rails.get_by_label("card").check()
+        page.get_by_label("Id", exact=True).fill("two-rails")
+        page.get_by_label("Name", exact=True).fill("Two rails")
+        page.get_by_role("button", name="Save the draft").click()
+        expect(page.locator("main")).to_contain_text("rail is one of ach card")
+        assert bank.read("/api/rules/two-rails")["when"][0]["value"] == ["ach", "card"]
+        assert not ann.faults

@@ -30,6 +30,19 @@ DESK: Final = (1440, 1000)
 
 HOOKS: Final = "http://127.0.0.1:1024/hooks"
 """Nothing answers there, so a delivery to it has failed."""
+RULE: Final[dict[str, Any]] = {
+    "id": "large-new-payee",
+    "name": "Large to a new payee",
+    "scope": "transfer",
+    "programId": None,
+    "when": [
+        {"field": "amountCents", "op": "gte", "value": "500000"},
+        {"field": "rail", "op": "in", "value": ["ach", "wire"]},
+        {"field": "counterparty.firstTime", "op": "eq", "value": True},
+    ],
+    "action": "review",
+    "severity": "medium",
+}
 UNUSABLE: Final = (
     b'{"id": "evnt_half_a_cent", "type": "wire.outgoing_transfer.initiated", "created_at": "2026-03-05T17:10:03Z", '
     b'"data": {"id": "wire_half_a_cent", "amount": 9850.5, "bank_account_id": "bacc_1", "currency_code": "USD"}}'
@@ -78,11 +91,16 @@ class ConsoleDemo:
         return self
 
     def furnish(self) -> None:
-        """As at a bank: a key, an endpoint that does not answer, a request that waits, an event that cannot be used."""
+        """As at a bank: a key, an endpoint that does not answer, a request that waits, a rule that was backtested whole
+        and then previewed, an event that cannot be used.
+        """
         self.send("/api/keys", {"name": "payroll originations", "mode": "live", "scopes": ["preflight", "reports"]})
         events = ["alert.opened", "action.approved"]
         endpoint = self.send("/api/webhooks", {"url": HOOKS, "events": events, "description": "Case management"})
         self.send(f"/api/webhooks/{endpoint['id']}/test", {})
+        self.send("/api/rules", RULE)
+        for full in (True, False):
+            self.send(f"/api/rules/{RULE['id']}/backtest", {"full": full})
         program = self._stage.programs["payroll"]
         limit = {"kind": "entity_daily", "capCents": "2500000", "note": "A larger payroll from December."}
         self._sent("POST", f"/api/limits/program/{program.program_id}", by=BOB, json=limit)

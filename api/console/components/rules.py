@@ -1,4 +1,4 @@
-"""Rules as people read and write them: conditions in words, the form of rows, backtests with their weeks."""
+"""Rules as people read them: conditions in words, differences, backtests with their weeks."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
@@ -6,30 +6,26 @@ from typing import Any, Final
 import htpy as h
 import msgspec
 
-from clearhold.api.console.components.limits import typed_cents
 from clearhold.api.console.components.words import NO_VALUE, count, moment, money, outsider
-from clearhold.api.rules.schemas import FIELDS
-from clearhold.features.core.errors import FieldCode, invalid
+from clearhold.api.rules.schemas import FIELDS, RuleField
 from clearhold.features.core.measured import Measured
-from clearhold.features.core.principal import Program
 from clearhold.features.core.rules import (
     Backtest,
     BacktestWeek,
     FullBacktest,
     NamedTransfer,
     Rule,
-    RuleAction,
     RuleCondition,
     RuleOp,
     ShadowReport,
+    rule_hash,
 )
-from clearhold.features.core.vocabulary import Severity
-from clearhold.features.rules.language import LIST_OPS, MAX_CONDITIONS, NULL_OPS, RULE_FIELD_OF, FieldKind
+from clearhold.features.rules.language import FieldKind
 
 RULES: Final = "/console/rules"
 _rect: Final = h.Element("rect")
 _title: Final = h.Element("title")
-_KINDS: Final[Mapping[str, FieldKind]] = {each.field: each.type for each in FIELDS.fields}
+FIELD_OF: Final[Mapping[str, RuleField]] = {each.field: each for each in FIELDS.fields}
 OP_WORDS: Final[Mapping[RuleOp, str]] = {
     RuleOp.GT: "is over",
     RuleOp.GTE: "is at least",
@@ -43,16 +39,13 @@ OP_WORDS: Final[Mapping[RuleOp, str]] = {
     RuleOp.IS_NULL: "is not measured",
     RuleOp.NOT_NULL: "is measured",
 }
-_HINTS: Final[Mapping[FieldKind, str]] = {
-    FieldKind.MONEY: "USD, such as 25000.00",
-    FieldKind.INTEGER: "a whole number",
-    FieldKind.NUMBER: "a number, such as 0.25",
-    FieldKind.BOOLEAN: "true or false",
-    FieldKind.WORD: "a word; several with spaces between",
-    FieldKind.COUNTRIES: "countries, such as US MX",
-}
 _SEEN_WEEKS: Final = 14
 _BAR, _TALL = 24, 60
+
+
+def kind_of_name(field: str) -> FieldKind | None:
+    """The kind of a field's values; None for a name that no field has."""
+    return FIELD_OF[field].type if field in FIELD_OF else None
 
 
 def value_words(field: str, value: Any) -> str:
@@ -63,13 +56,13 @@ def value_words(field: str, value: Any) -> str:
         return " ".join(value_words(field, each) for each in value)
     if isinstance(value, bool):
         return "true" if value else "false"
-    if _KINDS.get(field) is FieldKind.MONEY and str(value).isdigit():
+    if kind_of_name(field) is FieldKind.MONEY and str(value).isdigit():
         return f"{int(value) // 100}.{int(value) % 100:02d}"
     return str(value)
 
 
 def condition_words(each: RuleCondition) -> h.Node:
-    unit = " USD" if _KINDS.get(each.field) is FieldKind.MONEY and each.value is not msgspec.UNSET else ""
+    unit = " USD" if kind_of_name(each.field) is FieldKind.MONEY and each.value is not msgspec.UNSET else ""
     value = "" if each.value is msgspec.UNSET else f" {value_words(each.field, each.value)}{unit}"
     return [h.code[each.field], f" {OP_WORDS[each.op]}", outsider(value)]
 
@@ -78,161 +71,32 @@ def conditions(rule: Rule) -> h.Element:
     return h.ul(".plain")[(h.li[condition_words(each)] for each in rule.when)]
 
 
-def typed_rule(rule: Rule) -> dict[str, str]:
-    """The fields of the form, as of a stored rule."""
-    typed = {
-        "rule": rule.id,
-        "name": rule.name,
-        "program": rule.program_id or "",
-        "does": rule.action.value,
-        "severity": rule.severity.value,
-        "note": rule.note or "",
-    }
-    for at, each in enumerate(rule.when):
-        typed |= {f"field.{at}": each.field, f"op.{at}": each.op.value}
-        typed[f"value.{at}"] = value_words(each.field, each.value)
-    return typed
-
-
-def rows_in(typed: Mapping[str, str]) -> list[tuple[str, str, str]]:
-    """Field, operation and value of each row of a form; at least one row."""
-    rows = [
-        tuple(typed.get(f"{part}.{at}", "").strip() for part in ("field", "op", "value"))
-        for at in range(MAX_CONDITIONS)
-        if f"field.{at}" in typed
-    ]
-    return [(field, op, value) for field, op, value in rows] or [("", RuleOp.GTE.value, "")]
-
-
-def with_rows(typed: Mapping[str, str], rows: Sequence[tuple[str, str, str]]) -> dict[str, str]:
-    others = {name: value for name, value in typed.items() if "." not in name}
-    for at, row in enumerate(rows):
-        others |= {f"{part}.{at}": text for part, text in zip(("field", "op", "value"), row, strict=True)}
-    return others
-
-
-def rule_body(typed: Mapping[str, str]) -> dict[str, Any]:
-    """The body of a request; InvalidRequestError for an unreadable number. Rows without a field are left out."""
-    when = []
-    rows = [row for row in rows_in(typed) if any((row[0], row[2]))]
-    for at, (field, op, text) in enumerate(rows):
-        condition: dict[str, Any] = {"field": field, "op": op}
-        if op not in set(NULL_OPS):
-            condition["value"] = _typed_value(f"when[{at}].value", field, op, text)
-        when.append(condition)
-    body: dict[str, Any] = {name: typed.get(name, "").strip() for name in ("name", "severity")}
-    body |= {"id": typed.get("rule", "").strip(), "action": typed.get("does", "")}
-    note, program = typed.get("note", "").strip(), typed.get("program", "")
-    return body | {"programId": program or None, "when": when} | ({"note": note} if note else {})
-
-
-def _typed_value(path: str, field: str, op: str, text: str) -> Any:
-    kind = _KINDS.get(field, FieldKind.WORD)
-    if op in set(LIST_OPS):
-        return [_scalar(path, kind, each) for each in text.split()]
-    return _scalar(path, kind, text)
-
-
-def _scalar(path: str, kind: FieldKind, text: str) -> Any:
-    if kind is FieldKind.MONEY:
-        return str(typed_cents(text, path))
-    if kind is FieldKind.BOOLEAN:
-        if text not in {"true", "false"}:
-            raise invalid(path, "must be true or false", FieldCode.MALFORMED)
-        return text == "true"
-    if kind in {FieldKind.INTEGER, FieldKind.NUMBER}:
-        try:
-            return int(text) if kind is FieldKind.INTEGER else float(text)
-        except ValueError:
-            raise invalid(path, f"must be {_HINTS[kind]}", FieldCode.MALFORMED) from None
-    return text
-
-
-def rule_fields(
-    typed: Mapping[str, str], programs: Sequence[Program], refusal: str | None, *, is_new: bool
-) -> list[h.Node]:
-    """The inputs of a rule; a refusal of one row is beside that row."""
-    rows = rows_in(typed)
-    faulty = next((at for at in range(len(rows)) if refusal is not None and f"when[{at}]" in refusal), None)
-    return [
-        h.p(".refusal", role="alert")[refusal] if refusal is not None and faulty is None else None,
-        h.label["Id", h.input(name="rule", value=typed.get("rule", ""), readonly=not is_new, autocomplete="off")],
-        h.label["Name", h.input(name="name", value=typed.get("name", ""), autocomplete="off")],
-        _select("Program", "program", {"": "every program"} | {each.id: each.name for each in programs}, typed),
-        _select("Action", "does", {each.value: each.value for each in RuleAction}, typed),
-        _select("Severity", "severity", {each.value: each.value for each in Severity}, typed),
-        h.fieldset[
-            h.legend["All of these must hold"],
-            h.p(".small")["A field that is not measured matches no comparison, only “is not measured”."],
-            h.datalist("#rule-fields")[(h.option(value=each.field) for each in FIELDS.fields)],
-            (_row(at, row, refusal if at == faulty else None) for at, row in enumerate(rows)),
-            h.button(type="submit", name="step", value="add")["Add a row"],
-        ],
-        h.label["Note", h.textarea(name="note", rows="2", maxlength="2000")[typed.get("note", "")]],
-    ]
-
-
-def _row(at: int, row: tuple[str, str, str], refusal: str | None) -> h.Element:
-    field, op, value = row
-    kind = _KINDS.get(field)
-    number = at + 1
-    invalid_ = "true" if refusal is not None else None
-    modes = {FieldKind.MONEY: "decimal", FieldKind.INTEGER: "numeric", FieldKind.NUMBER: "decimal"}
-    return h.div(".rule-row")[
-        h.label[f"Field {number}", h.input(name=f"field.{at}", value=field, list="rule-fields", autocomplete="off")],
-        h.label[
-            f"Operation {number}",
-            h.select(name=f"op.{at}")[
-                (h.option(value=each.value, selected=each == op)[words] for each, words in OP_WORDS.items())
-            ],
-        ],
-        h.label[
-            f"Value {number}",
-            h.input(
-                name=f"value.{at}",
-                value=value,
-                autocomplete="off",
-                inputmode=modes.get(kind) if kind is not None else None,
-                aria_invalid=invalid_,
-                aria_describedby=f"fault-{at}" if refusal else None,
-            ),
-        ],
-        h.button(type="submit", name="step", value=f"remove.{at}", aria_label=f"Remove row {number}")["Remove"],
-        h.p(".small")[_hint(field, kind)] if kind is not None else None,
-        h.p(".refusal", role="alert", id=f"fault-{at}")[refusal] if refusal else None,
-    ]
-
-
-def _hint(field: str, kind: FieldKind) -> str:
-    return f"{field}: {_HINTS[kind]}. {RULE_FIELD_OF[field].meaning}"
-
-
-def _select(label: str, name: str, options: Mapping[str, str], typed: Mapping[str, str]) -> h.Element:
-    return h.label[
-        label,
-        h.select(name=name)[
-            (h.option(value=value, selected=typed.get(name) == value)[words] for value, words in options.items())
-        ],
-    ]
-
-
 def difference(in_force: Rule | None, newest: Rule) -> h.Node:
     """The newest text beside the one in force, row by row."""
     if in_force is None:
         return h.p["No text of it is in force."]
-    old, new = _parts(in_force), _parts(newest)
-    changed = [name for name in [*old, *[each for each in new if each not in old]] if old.get(name) != new.get(name)]
+    table = compared({"In force": in_force, "New": newest}, "Difference")
+    return h.p["The newest text is the one in force."] if table is None else table
+
+
+def compared(texts: Mapping[str, Rule], label: str) -> h.Element | None:
+    """The parts in which the texts differ, a column each by its heading; None where they are equal."""
+    columns = {heading: _parts(rule) for heading, rule in texts.items()}
+    names = dict.fromkeys(name for parts in columns.values() for name in parts)
+    changed = [name for name in names if len({parts.get(name) for parts in columns.values()}) > 1]
     if not changed:
-        return h.p["The newest text is the one in force."]
-    return h.div(".wide", tabindex="0", role="region", aria_label="Difference")[
+        return None
+    return h.div(".wide", tabindex="0", role="region", aria_label=label)[
         h.table(".endpoints")[
-            h.thead[h.tr[(h.th(scope="col")[each] for each in ("Part", "In force", "New"))]],
+            h.thead[h.tr[(h.th(scope="col")[each] for each in ("Part", *columns))]],
             h.tbody[
                 (
                     h.tr[
                         h.th(scope="row")[name],
-                        h.td(data_label="In force")[outsider(old.get(name), NO_VALUE)],
-                        h.td(data_label="New")[outsider(new.get(name), NO_VALUE)],
+                        (
+                            h.td(data_label=heading)[outsider(parts.get(name), NO_VALUE)]
+                            for heading, parts in columns.items()
+                        ),
                     ]
                     for name in changed
                 )
@@ -254,10 +118,22 @@ def _parts(rule: Rule) -> dict[str, str]:
     return parts
 
 
-def backtest_view(tested: Backtest) -> h.Element:
+def backtests_view(tests: Sequence[Backtest], rule: Rule) -> h.Node:
+    """The newest run; beside a preview, also the newest full one, which says if it was of an earlier text."""
+    if not tests:
+        return h.p["It was not backtested yet."]
+    newest = tests[0]
+    full = next((each for each in tests if each.full is not msgspec.UNSET), None)
+    if full is None or full is newest:
+        return _backtest(newest, rule)
+    return [h.h3["Preview"], _backtest(newest, rule), h.h3["Full backtest"], _backtest(full, rule)]
+
+
+def _backtest(tested: Backtest, rule: Rule) -> h.Element:
     kept = "the newest of the window" if tested.sampled else "every transfer of the window"
     full = tested.full
     return h.div(".backtest")[
+        h.p(".small")["Of an earlier text of the rule."] if tested.rule_sha256 != rule_hash(rule) else None,
         h.p[
             h.strong[f"{tested.matched:,} of {count(tested.scanned, 'transfer')} match"],
             f" ({kept}, {tested.days} days, run at ",
@@ -266,7 +142,7 @@ def backtest_view(tested: Backtest) -> h.Element:
             f"{tested.overlap_with_existing_alerts:,} have an alert already.",
         ],
         _full(full) if full is not msgspec.UNSET else None,
-        h.h3["Newest matches"],
+        h.h4["Newest matches"],
         transfers(tested.sample_transfers),
     ]
 
@@ -281,9 +157,9 @@ def _full(full: FullBacktest) -> h.Node:
             h.dt["Caught"],
             h.dd[f"{count(full.caught.count, 'transfer')}, {money(full.caught.cents)}"],
         ],
-        h.h3["By week"],
+        h.h4["By week"],
         _weeks(full.by_week[-_SEEN_WEEKS:]),
-        h.h3["False positives: matched, and labelled ok"],
+        h.h4["False positives: matched, and labelled ok"],
         transfers(full.false_positive_transfers),
     ]
 

@@ -6,18 +6,24 @@ from typing import Final
 import htpy as h
 import msgspec
 
-from clearhold.api.console.components.rules import (
-    RULES,
-    backtest_view,
-    conditions,
-    difference,
+from clearhold.api.console.components.rule_form import (
+    ROW,
+    condition_row,
+    row_in,
     rows_in,
     rule_body,
     rule_fields,
-    shadow_words,
-    transfers,
     typed_rule,
     with_rows,
+)
+from clearhold.api.console.components.rules import (
+    RULES,
+    backtests_view,
+    compared,
+    conditions,
+    difference,
+    shadow_words,
+    transfers,
 )
 from clearhold.api.console.components.settings import done, refusal
 from clearhold.api.console.components.words import NO_VALUE, count, outsider
@@ -41,11 +47,13 @@ from clearhold.features.rules.language import MAX_CONDITIONS
 
 PATH: Final = RULES
 NEW: Final = f"{RULES}-new"
+ONE_ROW: Final = ROW
 MOST_SHADOWS: Final = 8
 """Counts on the list; those of other rules are on their pages."""
 
 _NEW: Final = RequestSchema(NewRule, rules=rule_failures)
 _CHANGE: Final = RequestSchema(RuleChange)
+_RULE: Final = msgspec.json.Decoder(Rule)
 _RULES: Final = msgspec.json.Decoder(tuple[Rule, ...])
 _VERSIONS: Final = msgspec.json.Decoder(tuple[RulesVersion, ...])
 _DONE: Final = {
@@ -126,9 +134,19 @@ def _stepped(form: Mapping[str, str]) -> dict[str, str] | None:
     step, rows = form.get("step", ""), rows_in(form)
     if step == "add" and len(rows) < MAX_CONDITIONS:
         return with_rows(form, [*rows, ("", "gte", "")])
+    if step == "choices":
+        return dict(form)
     if step.startswith("remove."):
         return with_rows(form, [row for at, row in enumerate(rows) if step != f"remove.{at}"])
     return None
+
+
+async def show_row(visit: Visit) -> Answer:
+    """One row of the form, with the choices of its field."""
+    numbered = row_in(visit.query)
+    if numbered is None or visit.target is None:
+        return RedirectAnswer(NEW)
+    return HtmlAnswer("A row", condition_row(*numbered, visit.hx))
 
 
 def _editor(visit: Visit, typed: Mapping[str, str], refused: str | None) -> HtmlAnswer:
@@ -140,7 +158,7 @@ def _editor(visit: Visit, typed: Mapping[str, str], refused: str | None) -> Html
         else visit.form_of(
             NEW,
             h.button(".hidden", type="submit", tabindex="-1", aria_hidden="true")["Save"],
-            rule_fields(typed, programs, refused, is_new=True),
+            rule_fields(typed, programs, refused, visit.hx, is_new=True),
             h.button(".main", type="submit")["Save the draft"],
         ),
     ]
@@ -155,14 +173,14 @@ async def replace(visit: Visit) -> Answer:
     stepped = _stepped(visit.form)
     if stepped is not None:
         return await _page(visit, typed=stepped)
-    rule_id, etag = visit.params["rule_id"], visit.form.get("etag", "")
+    rule_id, before = visit.params["rule_id"], _text_before(visit.form)
     try:
         body, _ = _NEW.decode(msgspec.json.encode(rule_body(visit.form)))
         await visit.services.rules.replace(
             visit.principal,
             rule_id,
             body,
-            is_current=lambda known: _etag(known) == etag,
+            is_current=lambda known: before is not None and _etag(known) == _etag(before),
             effect_id=visit.effect_id(),
         )
     except RiskError as error:
@@ -244,7 +262,7 @@ async def _page(
         h.section("#backtest")[
             h.h2["Backtest"],
             _test_forms(visit, path) if writes else None,
-            backtest_view(tests[0]) if tests else h.p["It was not backtested yet."],
+            backtests_view(tests, rule),
         ],
         h.section[h.h2["Live shadow"], _shadow_part(shadow)],
         _requests(visit, path, is_active=active is not None) if writes else None,
@@ -292,17 +310,41 @@ def _requests(visit: Visit, path: str, *, is_active: bool) -> h.Element:
 
 
 def _edit(visit: Visit, path: str, rule: Rule, typed: Mapping[str, str] | None, unsaved: str | None) -> h.Element:
-    """A text that was changed in between is refused; its form keeps the digest that it began with."""
+    """A text that was changed in between is refused once: the form then shows that change, and takes its digest."""
     programs = visit.services.programs.list(visit.principal, source=None)
     fields = typed_rule(rule) if typed is None else typed
-    etag = fields.get("etag") or _etag(rule)
+    before = _text_before(typed)
+    is_changed = before is not None and _etag(before) != _etag(rule)
+    is_refused = is_changed and unsaved is not None
+    known = before if is_changed and not is_refused and before is not None else rule
     return h.details("#edit", open=typed is not None)[
         h.summary["Write it again"],
+        _changed_between(before, rule) if is_refused and before is not None else None,
         visit.form_of(
             path,
-            h.input(type="hidden", name="etag", value=etag),
+            h.input(type="hidden", name="before", value=msgspec.json.encode(known).decode()),
             h.button(".hidden", type="submit", tabindex="-1", aria_hidden="true")["Save"],
-            rule_fields(fields, programs, unsaved, is_new=False),
+            rule_fields(fields, programs, None if is_refused else unsaved, visit.hx, is_new=False),
             h.button(".main", type="submit")["Save the draft"],
         ),
+    ]
+
+
+def _text_before(typed: Mapping[str, str] | None) -> Rule | None:
+    """The text that a form began with."""
+    if typed is None:
+        return None
+    try:
+        return _RULE.decode(typed.get("before", ""))
+    except msgspec.DecodeError:
+        return None
+
+
+def _changed_between(before: Rule, rule: Rule) -> h.Element:
+    return h.div(".refusal", role="alert")[
+        h.p[
+            h.strong["The rule was changed while you wrote. "],
+            "Nothing was saved. Your words are below; saved now, they replace the change.",
+        ],
+        compared({"You began with": before, "It is now": rule}, "The change"),
     ]

@@ -2,6 +2,7 @@
 
 from http import HTTPStatus
 from typing import Any
+from urllib.parse import urlencode
 
 import httpx
 import pytest
@@ -11,7 +12,7 @@ from tests.support.console import Browser, ConsoleApp
 from tests.support.rule_calls import RuleCalls
 from tests.support.running_app import RunningApp
 
-RULES, NEW = "/console/rules", "/console/rules-new"
+RULES, NEW, ROW = "/console/rules", "/console/rules-new", "/console/rules-row"
 PAGE = f"{RULES}/big-wire"
 TYPED = {
     "rule": "big-wire",
@@ -80,17 +81,82 @@ def test_given_a_mistake_then_it_is_named_beside_its_row_and_the_text_is_kept(
     assert f'value="{next(iter(over.values()))}"' in row
 
 
-def test_given_a_rule_that_was_changed_in_between_when_saved_then_it_is_refused(
+@pytest.mark.parametrize(
+    ("row", "offered", "chosen"),
+    [
+        ({"field.1": "rail", "op.1": "eq", "value.1": "wire"}, '<option value="intl_wire"', 'value="wire" selected'),
+        (
+            {"field.1": "counterparty.firstTime", "op.1": "eq", "value.1": ""},
+            '<option value="true"',
+            'value="" selected',
+        ),
+        ({"field.1": "rail", "op.1": "in", "value.1": "ach,wire"}, 'type="checkbox" name="value.1" value="card"', ""),
+        ({"field.1": "counterpartyCountry", "op.1": "eq", "value.1": "MX"}, '<option value="TR"', 'value="MX"'),
+    ],
+)
+def test_given_a_field_with_a_vocabulary_then_its_row_offers_the_words_and_its_own_operations(
+    browser: Browser, row: dict[str, str], offered: str, chosen: str
+) -> None:
+    part = browser.part(f"{ROW}?{urlencode(row)}", **{"HX-Target": "div#row-1"}).text
+    assert part.startswith('<div class="rule-row" id="row-1"')
+    assert offered in part
+    assert chosen in part
+    assert ('value="gte"' in part) is False
+    assert part.count(" checked") == (2 if row["op.1"] == "in" else 0)
+
+
+def test_given_checked_words_when_saved_then_the_rule_has_the_list(browser: Browser, calls: RuleCalls) -> None:
+    written(browser, **{"field.1": "rail", "op.1": "in", "value.1": "ach,wire"})
+    assert calls.read("big-wire").json()["when"][1] == {"field": "rail", "op": "in", "value": ["ach", "wire"]}
+    assert browser.get(PAGE).text.count(" checked") == 2
+
+
+def test_given_a_row_outside_its_form_then_the_form_is_opened(browser: Browser) -> None:
+    assert browser.get(f"{ROW}?field.0=rail").headers["location"] == NEW
+
+
+def test_given_a_rule_that_was_changed_in_between_when_saved_then_the_change_is_shown_and_the_words_are_kept(
     browser: Browser, calls: RuleCalls
 ) -> None:
     written(browser)
     form = browser.get(PAGE)
     calls.write("big-wire", name="Changed by ben")
-    page = browser.send_form(form, PAGE, **TYPED)
-    assert page.status_code == HTTPStatus.PRECONDITION_FAILED
+    typed = TYPED | {"name": "Typed by ann"}
+    refused = browser.send_form(form, PAGE, **typed)
+    assert refused.status_code == HTTPStatus.PRECONDITION_FAILED
     assert calls.read("big-wire").json()["name"] == "Changed by ben"
-    assert browser.send_form(browser.get(PAGE), PAGE, **TYPED).status_code == HTTPStatus.SEE_OTHER
-    assert calls.read("big-wire").json()["name"] == "Big wires"
+    change = refused.text.split("The rule was changed while you wrote")[1].split("</table>")[0]
+    assert "Big wires" in change
+    assert "Changed by ben" in change
+    assert "Typed by ann" not in change
+    assert 'value="Typed by ann"' in refused.text
+    more = browser.send_form(refused, PAGE, **typed, step="add")
+    assert browser.send_form(more, PAGE, **typed).status_code == HTTPStatus.SEE_OTHER
+    assert calls.read("big-wire").json()["name"] == "Typed by ann"
+
+
+def test_given_a_change_before_a_row_is_added_then_that_change_is_still_refused(
+    browser: Browser, calls: RuleCalls
+) -> None:
+    written(browser)
+    form = browser.get(PAGE)
+    calls.write("big-wire", name="Changed by ben")
+    more = browser.send_form(form, PAGE, **TYPED, step="add")
+    assert browser.send_form(more, PAGE, **TYPED).status_code == HTTPStatus.PRECONDITION_FAILED
+    assert calls.read("big-wire").json()["name"] == "Changed by ben"
+
+
+def test_given_a_preview_after_a_full_backtest_then_both_are_there(browser: Browser) -> None:
+    written(browser)
+    browser.send_form(browser.get(PAGE), f"{PAGE}/backtest", full="true")
+    browser.send_form(browser.get(PAGE), PAGE, **(TYPED | {"value.0": "30000"}))
+    browser.send_form(browser.get(PAGE), f"{PAGE}/backtest")
+    tested = browser.get(PAGE).text.split('id="backtest"')[1].split("</section>")[0]
+    preview, full = tested.split("Full backtest</h3>")
+    assert "Precision" not in preview
+    assert "Of an earlier text" not in preview
+    assert "Precision" in full
+    assert "Of an earlier text" in full
 
 
 def test_given_a_draft_when_backtested_and_requested_then_another_person_puts_it_in_force(

@@ -314,9 +314,14 @@ def test_given_a_change_that_is_larger_than_one_write_may_be_then_rules_can_only
     assert rules.of_program(program["id"], "shadow")[1] == []
 
 
-def test_given_the_fields_then_each_says_its_type_and_operations(rules: RuleCalls) -> None:
+def test_given_the_fields_then_each_says_its_type_operations_and_words(rules: RuleCalls) -> None:
     fields = rules.send("GET", "/fields").json()
 
     assert len(fields["fields"]) == 46
     assert fields["fields"][0]["field"] == "amountCents"
     assert {op for field in fields["fields"] for op in field["ops"]} == set(fields["ops"])
+    words = {field["field"]: field["values"] for field in fields["fields"]}
+    assert words["direction"] == ["incoming", "outgoing"]
+    assert words["amountCents"] == []
+    written = rules.create(when=[{"field": "rail", "op": "in", "value": words["rail"]}])
+    assert written.json()["when"][0]["value"] == words["rail"]
