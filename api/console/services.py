@@ -21,6 +21,7 @@ from clearhold.api.graph.service import GraphService
 from clearhold.api.http.auth import Authenticator
 from clearhold.api.http.proxy_identity import ConsoleIdentity
 from clearhold.api.keys.routes import KeyService
+from clearhold.api.kris.routes import KriService
 from clearhold.api.labels.routes import LabelService
 from clearhold.api.limits.service import LimitService
 from clearhold.api.lists.exports import Downloads
@@ -71,6 +72,7 @@ class ConsoleServices(NamedTuple):
     events: EventService
     explanations: ExplainService
     keys: KeyService
+    kris: KriService
     graph: GraphService
     labels: LabelService
     limits: LimitService

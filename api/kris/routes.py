@@ -4,7 +4,7 @@ Errors  NotFoundError for a snapshot or program that is not this tenant's; Unava
         committed in time
 """
 
-from typing import Annotated, Any, Final
+from typing import Annotated, Any, Final, Literal
 
 import msgspec
 import structlog
@@ -39,6 +39,7 @@ class SnapshotsQuery(msgspec.Struct, frozen=True, kw_only=True, rename="camel", 
     cause: Annotated[tuple[SnapshotCause, ...], msgspec.Meta(min_length=1, max_length=len(SnapshotCause))] | None = None
     from_: Moment | None = msgspec.field(default=None, name="from")
     to: Moment | None = None
+    every: Literal["snapshot", "day"] = "snapshot"
     limit: PageLimit = DEFAULT_LIMIT
     cursor: CursorText | None = None
 
@@ -129,7 +130,7 @@ _LIST: Final = list_operation(
     tag=_TAG,
     summary="Snapshots of key risk indicators, newest first by the instant of their figures. They are "
     "scheduled, requested, taken after 200 transfers, or of past days that were loaded. `from` and `to` bound the "
-    "instant.",
+    "instant. `every=day` has a program's last one of each UTC day alone.",
     scope=KeyScope.REPORTS,
     page=SnapshotPage,
     query=SnapshotsQuery,

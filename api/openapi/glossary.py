@@ -214,6 +214,7 @@ PARAMETERS: Final[Mapping[str, str]] = {
     "amountTo": "Of at most so much, in cents of the transfer's own currency.",
     "result[]": "Only with these results.",
     "route[]": "Only on these routes.",
+    "every": "snapshot for all; day for the last one of each UTC day of a program.",
     "seq": "Position of the link in the chain, from 0.",
     "cause[]": "Only snapshots of these causes.",
     "severity[]": "Only of these severities.",

@@ -1,6 +1,6 @@
 """Small charts of figures, as SVG without inline style: a line of scores, a bar of use, the states of indicators."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import accumulate
 from typing import Final
 
@@ -12,6 +12,7 @@ from clearhold.features.core.vocabulary import Band
 _polyline: Final = h.Element("polyline")
 _circle: Final = h.Element("circle")
 _title: Final = h.Element("title")
+_line: Final = h.Element("line")
 _rect: Final = h.Element("rect")
 _WIDTH, _HEIGHT, _EDGE = 120, 28, 3
 _MOST: Final = 100
@@ -33,6 +34,47 @@ def sparkline(values: Sequence[int | None], words: str) -> h.Element:
         [_polyline(points=" ".join(f"{x:.1f},{y:.1f}" for x, y in stretch)) for stretch in _stretches(places)],
         None if last is None else _circle(cx=f"{last[0]:.1f}", cy=f"{last[1]:.1f}", r="2.2"),
     ]
+
+
+def line_of(
+    values: Sequence[float | None],
+    limit: float | None,
+    words: str,
+    *,
+    ends: tuple[float, float] | None = None,
+    wide: bool = False,
+) -> h.Element:
+    """Measured values, oldest first, between their least and their most or between ``ends``; a gap where one was not
+    measured, a point where its neighbours were not. The limit is a line where it is within that span.
+    """
+    known = [each for each in values if each is not None]
+    low, high = ends or (min(known), max(known))
+    if limit is not None and ends is None and high <= limit <= 2 * high:
+        high = limit
+    reach, width = high - low or 1.0, 4 * _WIDTH if wide else _WIDTH
+    height = 3 * _HEIGHT if wide else _HEIGHT
+
+    def at(value: float) -> float:
+        return height - _EDGE - (height - 2 * _EDGE) * (value - low) / reach if high > low else height / 2
+
+    step = (width - 2 * _EDGE) / max(1, len(values) - 1)
+    places = [None if value is None else (_EDGE + place * step, at(value)) for place, value in enumerate(values)]
+    last = next(place for place in reversed(places) if place is not None)
+    marked = {last} | {place for place, *beside in _with_neighbours(places) if place is not None and not any(beside)}
+    line = None if limit is None or not low <= limit <= high else f"{at(limit):.1f}"
+    return h.svg(".spark.broad" if wide else ".spark", viewBox=f"0 0 {width} {height}", role="img")[
+        _title[words],
+        None if line is None else _line(x1="0", x2=str(width), y1=line, y2=line),
+        [_polyline(points=" ".join(f"{x:.1f},{y:.1f}" for x, y in stretch)) for stretch in _stretches(places)],
+        [_circle(cx=f"{x:.1f}", cy=f"{y:.1f}", r="2.2") for x, y in sorted(marked)],
+    ]
+
+
+_Place = tuple[float, float] | None
+
+
+def _with_neighbours(places: Sequence[_Place]) -> Iterable[tuple[_Place, _Place, _Place]]:
+    return zip(places, [None, *places[:-1]], [*places[1:], None], strict=True)
 
 
 def _stretches(places: Sequence[tuple[float, float] | None]) -> list[list[tuple[float, float]]]:

@@ -1,20 +1,28 @@
 """Programs in a table; one program: its indicators, scores, limits, weeks, and what the platform may close alone."""
 
 import asyncio
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Sequence
 from typing import Final
 from urllib.parse import urlencode
 
 import htpy as h
 import msgspec
 
-from clearhold.api.console.components.figures import STATES, sparkline
+from clearhold.api.console.components.autonomy import autonomy_summary, evidence_table, ladder
+from clearhold.api.console.components.figures import STATES
 from clearhold.api.console.components.limits import (
     limit_form,
     limit_table,
     limits_summary,
     pending_limits,
     requested_limit,
+)
+from clearhold.api.console.components.program_days import (
+    ByDay,
+    by_day,
+    indicator_table,
+    score_days,
+    trend,
 )
 from clearhold.api.console.components.program_rows import program_table
 from clearhold.api.console.components.words import band_mark, count, moment, outsider
@@ -24,6 +32,7 @@ from clearhold.api.events.routes import EventPage
 from clearhold.api.http.envelope import retry_headers
 from clearhold.api.http.error_table import ERRORS
 from clearhold.api.http.request_schema import RequestSchema
+from clearhold.api.kris.routes import KriSnapshot, SnapshotsQuery
 from clearhold.api.limits.service import Limits, NewLimit, limit_rules
 from clearhold.api.lists.lists import moments_exist
 from clearhold.api.overview.routes import OverviewQuery
@@ -32,30 +41,27 @@ from clearhold.api.reports.page import page_of
 from clearhold.api.reports.schemas import ProgramReport, ProgramReportQuery, WeeklyQuery
 from clearhold.api.reports.service import week_exists
 from clearhold.features.core.errors import RiskError, UnavailableError
-from clearhold.features.core.instants import DAYS_7, week_of
+from clearhold.features.core.instants import DAY_US, DAYS_7, format_instant, week_of
 from clearhold.features.core.principal import KeyScope
-from clearhold.features.policy.autonomy import Objection
-from clearhold.features.policy.program_autonomy import DetectorEligibility, ProgramAutonomy
+from clearhold.features.policy.program_autonomy import ProgramAutonomy
 
 PATH: Final = "/console/programs"
 WEEKS: Final = 8
 FAULTS: Final = 5
+TRANSITIONS: Final = 12
+_DATE: Final = len("2026-03-02")
 _NEW_LIMIT: Final = RequestSchema(NewLimit, rules=limit_rules)
 _REPORT: Final = RequestSchema(ProgramReportQuery, rules=moments_exist)
+_SNAPSHOTS: Final = RequestSchema(SnapshotsQuery, rules=moments_exist)
 _WEEK: Final = RequestSchema(WeeklyQuery, rules=week_exists)
 _BUSY: Final = "The state of this program cannot be read right now. Load the page again in a moment."
-_OBJECTIONS: Final[Mapping[Objection, str]] = {
-    Objection.ALWAYS_REVIEWED: "always decided by a person",
-    Objection.BAD_RATE_BOUND: "too few labels, or more than 2 % may be bad",
-    Objection.REVIEWED_TOO_FEW: "fewer than 50 were decided by persons",
-    Objection.OVERTURN_RATE: "persons held or escalated more than 2 %",
-    Objection.OVERTURNED_RECENTLY: "persons held or escalated more than 5 % in the last 30 days",
-}
+PERIODS: Final = (30, 90)
 
 
 class ProgramView(msgspec.Struct, frozen=True, kw_only=True):
     """``limits`` and ``autonomy`` are None while the program's state cannot be read; ``autonomy`` also for a session
-    that may not read policies. ``faults`` are None for one that may not read events.
+    that may not read policies. ``faults`` are None for one that may not read events. ``days`` are those
+    of the report's period.
     """
 
     program_id: str
@@ -64,6 +70,7 @@ class ProgramView(msgspec.Struct, frozen=True, kw_only=True):
     autonomy: ProgramAutonomy | None
     faults: EventPage | None
     refusal: str | None
+    days: ByDay
 
 
 async def show_all(visit: Visit) -> Answer:
@@ -96,14 +103,37 @@ async def request_limit(visit: Visit) -> Answer:
 
 async def _page(visit: Visit, refusal: str | None) -> HtmlAnswer:
     services, principal, program_id = visit.services, visit.principal, visit.params["program_id"]
-    report = await services.program_reports.read(principal, program_id, _REPORT.read_query([]))
-    limits, autonomy, faults = await asyncio.gather(
-        _limits(visit, report.id), _autonomy(visit, report.id), _faults(visit, report.id)
+    from_ = format_instant(visit.now - (_period(visit) - 1) * DAY_US)[:_DATE]
+    report = await services.program_reports.read(principal, program_id, _REPORT.read_query([("from", from_)]))
+    limits, autonomy, faults, snapshots = await asyncio.gather(
+        _limits(visit, report.id), _autonomy(visit, report.id), _faults(visit, report.id), _snapshots(visit, report)
     )
     view = ProgramView(
-        program_id=report.id, report=report, limits=limits, autonomy=autonomy, faults=faults, refusal=refusal
+        program_id=report.id,
+        report=report,
+        limits=limits,
+        autonomy=autonomy,
+        faults=faults,
+        refusal=refusal,
+        days=by_day(snapshots, _dates(visit)),
     )
     return HtmlAnswer(report.name, _content(visit, view))
+
+
+def _period(visit: Visit) -> int:
+    """The days of the period; the first of the choices unless another is in the address."""
+    wanted = visit.query.get("days")
+    return next((each for each in PERIODS if str(each) == wanted), PERIODS[0])
+
+
+def _dates(visit: Visit) -> list[str]:
+    return [format_instant(visit.now - before * DAY_US)[:_DATE] for before in range(_period(visit) - 1, -1, -1)]
+
+
+async def _snapshots(visit: Visit, report: ProgramReport) -> Sequence[KriSnapshot]:
+    """The last one of each day."""
+    wanted = [("programId", report.id), ("every", "day"), ("from", report.from_), ("limit", str(_period(visit)))]
+    return (await visit.services.kris.page(visit.principal, _SNAPSHOTS.read_query(wanted))).data
 
 
 async def _limits(visit: Visit, program_id: str) -> Limits | None:
@@ -131,9 +161,12 @@ def _content(visit: Visit, view: ProgramView) -> h.Element:
     may_read_policies = visit.principal.has_scope(KeyScope.POLICIES)
     return h.div(".program")[
         _head(view.report),
-        h.section[h.h2["Key risk indicators"], _kris(view.report)],
+        h.section("#history")[h.h2["Program Risk Score"], _history(visit, view)],
+        h.section[h.h2["Key risk indicators"], _kris(view)],
         h.section("#limits")[h.h2["Limits"], _limit_part(visit, view)],
-        h.section[h.h2["Closed by the platform alone"], _autonomy_part(view.autonomy)] if may_read_policies else None,
+        h.section("#autonomy")[h.h2["Closed by the platform alone"], _autonomy_part(visit, view.autonomy)]
+        if may_read_policies
+        else None,
         h.section("#faults")[h.h2["Events without effect"], faults_of_program(view.faults)]
         if view.faults is not None
         else None,
@@ -145,13 +178,6 @@ def _content(visit: Visit, view: ProgramView) -> h.Element:
 
 def _head(report: ProgramReport) -> h.Element:
     score, rank = report.current, report.rank
-    scores = [each.program_score for each in report.history]
-    known = [each for each in scores if each is not None]
-    words = (
-        f"{len(scores):,} scores of 30 days: {min(known)} to {max(known)}, last {known[-1]}"
-        if known
-        else "No scores in 30 days"
-    )
     return h.header[
         h.p(".small")["program"],
         h.h1[outsider(report.name), h.span(".simulated")["simulated"] if report.simulated is True else None],
@@ -162,25 +188,55 @@ def _head(report: ProgramReport) -> h.Element:
             " · ",
             h.a(href=f"/console/queue?programId={report.id}")["its queue"],
         ],
-        h.p[sparkline(scores, words), h.span(".small")[words]],
-        _transitions(report),
     ]
 
 
-def _transitions(report: ProgramReport) -> h.Node:
+def _history(visit: Visit, view: ProgramView) -> h.Node:
+    days = _period(visit)
+    return [
+        h.ul(".chips")[
+            (
+                h.li[h.a(href=f"?days={each}#history", aria_current="true" if each == days else None)[f"{each} days"]]
+                for each in PERIODS
+            )
+        ],
+        score_days(view.days),
+        _transitions(view.report, days),
+    ]
+
+
+def _transitions(report: ProgramReport, days: int) -> h.Node:
     if not report.transitions:
-        return h.p(".small")["No change of band in 30 days."]
-    newest = report.transitions[::-1][:5]
-    return h.ul(".plain.small")[(h.li[moment(each.at), f" {each.from_} to {each.to}"] for each in newest)]
+        return h.p(".small")[f"No change of band in {days} days."]
+    newest = report.transitions[::-1][:TRANSITIONS]
+    return [
+        h.h3[f"{count(len(report.transitions), 'change')} of band in {days} days"],
+        h.ul(".plain.small")[
+            (
+                h.li[
+                    moment(each.at),
+                    " ",
+                    band_mark(each.from_, None),
+                    " to ",
+                    band_mark(each.to, each.score),
+                    f", n = {each.n:,}",
+                ]
+                for each in newest
+            )
+        ],
+        h.p(".small")[f"The newest {TRANSITIONS} are shown."] if len(report.transitions) > TRANSITIONS else None,
+    ]
 
 
-def _kris(report: ProgramReport) -> h.Node:
+def _kris(view: ProgramView) -> h.Node:
+    report, days = view.report, len(view.days)
     if not report.kris:
         return h.p["No snapshot of the indicators was taken yet."]
     before = {each.name: each.from_ for each in report.kri_deltas}
-    heads = ("Indicator", "State", "Value", "30 days before", "Limit", "n")
-    figures = {"Value", "30 days before", "Limit", "n"}
-    return h.div(".wide", tabindex="0", role="region", aria_label="Key risk indicators")[
+    past = f"{days} days before"
+    heads = ("Indicator", "State", "Value", f"{days} days", past, "Limit", "n")
+    figures = {"Value", past, "Limit", "n"}
+    table = h.div(".wide", tabindex="0", role="region", aria_label="Key risk indicators")[
         h.table(".kris")[
             h.thead[h.tr[(h.th(scope="col", class_="number" if each in figures else None)[each] for each in heads)]],
             h.tbody[
@@ -192,6 +248,7 @@ def _kris(report: ProgramReport) -> h.Node:
                             " not measured" if kri.status == "unmeasured" else f" {kri.status.value}",
                         ],
                         h.td(".number")[measured(name, kri.unit, kri.value), _caveat(kri.note)],
+                        h.td[trend(view.days, name, kri)],
                         h.td(".number")[measured(name, kri.unit, before.get(name))],
                         h.td(".number")[limit_words(name, kri.unit, kri.threshold)],
                         h.td(".number")[f"{kri.n:,}"],
@@ -202,6 +259,7 @@ def _kris(report: ProgramReport) -> h.Node:
         ],
         h.p(".small")[f"{NOT_MEASURED} is not measured, and counts for nothing in the score. It is never 0."],
     ]
+    return [table, indicator_table(view.days, [*report.kris])]
 
 
 def _caveat(note: str | msgspec.UnsetType) -> h.Node:
@@ -221,37 +279,14 @@ def _limit_part(visit: Visit, view: ProgramView) -> h.Node:
     ]
 
 
-def _autonomy_part(autonomy: ProgramAutonomy | None) -> h.Node:
+def _autonomy_part(visit: Visit, autonomy: ProgramAutonomy | None) -> h.Node:
     if autonomy is None:
         return h.p[_BUSY]
     return [
-        h.p["Tier ", h.b[autonomy.tier.value], ". ", " ".join(autonomy.warnings)],
-        h.div(".wide", tabindex="0", role="region", aria_label="Evidence on detectors")[
-            h.table[
-                h.thead[
-                    h.tr[
-                        h.th(scope="col")["Detector"],
-                        h.th(scope="col")["Closed alone"],
-                        h.th(".number", scope="col")["Alerts"],
-                        h.th(".number", scope="col")["Decided by persons"],
-                        h.th(scope="col")["Against it"],
-                    ]
-                ],
-                h.tbody[(_evidence(each) for each in autonomy.eligibility)],
-            ]
-        ]
-        if autonomy.eligibility
-        else h.p["No detector of this program can be closed alone."],
-    ]
-
-
-def _evidence(row: DetectorEligibility) -> h.Element:
-    return h.tr[
-        h.th(scope="row")[row.detector.replace("_", " ")],
-        h.td["yes" if row.closable else "no"],
-        h.td(".number")[f"{row.alerts:,}"],
-        h.td(".number")[f"{row.reviewed:,}"],
-        h.td(".words")["; ".join(_OBJECTIONS[each] for each in row.objections) or "nothing"],
+        autonomy_summary(autonomy),
+        ladder(autonomy, format_instant(visit.now)),
+        h.h3["Evidence on each detector"],
+        evidence_table(autonomy),
     ]
 
 

@@ -13,6 +13,7 @@ import duckdb
 import msgspec
 
 from clearhold.features.catalogue.kris import KriValue, read_kris
+from clearhold.features.core.instants import DAY_US
 from clearhold.features.core.measured import DayTotals, sum_of
 from clearhold.features.core.principal import Principal
 from clearhold.features.core.rows.parties import KriSnapshotRow, ScoreRow
@@ -182,15 +183,27 @@ class ReportSnapshots(CommittedRows):
 _NEWEST: Final = """SELECT arg_max(id, (as_of_at, "offset")) FROM kri_snapshots WHERE {matching}"""
 
 
+EVERY_SNAPSHOT: Final = "snapshot"
+LAST_OF_DAY: Final = "day"
+_LAST_OF_DAYS: Final = f"""id IN (
+    SELECT arg_max(id, (as_of_at, "offset")) FROM kri_snapshots WHERE {{matching}}
+    GROUP BY program_id, epoch_us(as_of_at) // {DAY_US})"""
+
+
 class SnapshotFilter(RowFilter, frozen=True, kw_only=True):
+    """``every`` is LAST_OF_DAY for a program's last one of each UTC day, among those that the other filters match."""
+
     causes: tuple[str, ...] | None = msgspec.field(default=None, name="cause")
     as_of_from: int | None = msgspec.field(default=None, name="from")
     as_of_to: int | None = msgspec.field(default=None, name="to")
+    every: str = EVERY_SNAPSHOT
 
     def predicate(self, principal: Principal) -> Predicate:
         predicate = super().predicate(principal)
         predicate.among("cause", self.causes)
         predicate.between("as_of_at", self.as_of_from, self.as_of_to)
+        if self.every == LAST_OF_DAY:
+            predicate.add(_LAST_OF_DAYS.format(matching=predicate.sql), *predicate.values)
         return predicate
 
 

@@ -11,8 +11,9 @@ from clearhold.api.console.pages.bank_events import CURES
 from clearhold.features.core.log_entry import EventResult
 from tests.api.console.test_bank_events import a_wire
 from tests.api.console.test_scopes import key_session
-from tests.support.alerting import deliver
+from tests.support.alerting import deliver, outgoing
 from tests.support.console import Browser, ConsoleApp
+from tests.support.dom import DomPage
 from tests.support.running_app import RunningApp
 
 PROGRAMS = "/console/programs"
@@ -25,7 +26,11 @@ def content_of_200(answer: httpx.Response) -> dict[str, Any]:
 
 
 def words_of(page: httpx.Response) -> str:
-    return " ".join(re.sub(r"<[^>]*>", " ", page.text.partition("<main")[2]).split())
+    return words_of_text(page.text)
+
+
+def words_of_text(text: str) -> str:
+    return " ".join(re.sub(r"<[^>]*>", " ", text.partition("<main")[2]).split())
 
 
 def limits_of(api: RunningApp, tenant: dict[str, Any], program: dict[str, Any]) -> dict[str, Any]:
@@ -62,6 +67,42 @@ def test_given_a_snapshot_then_the_page_has_every_indicator_with_its_state_and_i
     assert words.count("not measured") >= sum(each["status"] == "unmeasured" for each in report["kris"].values())
     for name in report["kris"]:
         assert name.replace("_", " ").removeprefix("ach ").split(" ", 1)[-1] in words
+
+
+def test_given_days_with_and_without_a_snapshot_then_lines_and_tables_have_those_of_the_interface(
+    api: RunningApp, tenant: dict[str, Any], program: dict[str, Any], browser: Browser
+) -> None:
+    deliver(api, program, *(outgoing(f"acht_{day}", at=f"2026-02-{day:02d}T14:00:00Z") for day in (20, 21, 25)))
+    content_of_200(api.client.post(f"/api/kri/snapshot/{program['id']}", headers=api.operator(tenant)))
+    query = {"programId": program["id"], "every": "day", "from": "2026-02-01"}
+    stored = content_of_200(api.client.get("/api/kri/snapshots", params=query, headers=api.operator(tenant)))["data"]
+    days = {each["asOf"][:10]: each for each in stored}
+    assert len(days) > 3
+    for period in (30, 90):
+        text = browser.get(f"{PROGRAMS}/{program['id']}?days={period}").text
+        table = text.partition('id="indicator-days"')[2].partition("</table>")[0]
+        rows = {row[:10]: row for row in table.split('<tr><th scope="row">')[1:]}
+        assert len(rows) == period
+        for day, row in rows.items():
+            kris = days[day]["kris"].values() if day in days else ()
+            known = sum(each["status"] != "unmeasured" for each in kris)
+            assert (row.count("<td"), row.count('title="not measured"')) == (18, 18 - known)
+        assert f" of {period} days: " in DomPage(text).one("table", class_="kris").text
+        scored = sum(each["programScore"] is not None for each in stored)
+        assert f"Scored on {scored} of {period} days" in words_of_text(text)
+
+
+def test_given_the_evidence_then_the_steps_say_where_the_program_stands_and_what_would_move_it(
+    browser: Browser, program: dict[str, Any]
+) -> None:
+    text = browser.get(f"{PROGRAMS}/{program['id']}").text
+    page = DomPage(text)
+    assert page.one("li", aria_current="step").text.startswith("standard, in force")
+    ladder = page.one("section", id="ladder").text
+    places = [ladder.index(each) for each in ("supervised", "standard", "trusted")]
+    assert places == sorted(places)
+    assert "Up to trusted: evidence on one detector more" in ladder
+    assert "fewer than 50 were decided by persons" in page.one("section", id="autonomy").text
 
 
 @pytest.mark.parametrize(

@@ -52,6 +52,7 @@ def test_given_one_key_when_sent_twice_also_after_its_answer_was_lost_then_there
     replayed = take(api, program["id"], token, **{"Idempotency-Key": "once"})
     for key in api.sync_redis.keys("idem:*"):
         api.sync_redis.delete(key)
+    api.clock.advance(1)
     again = take(api, program["id"], token, **{"Idempotency-Key": "once"})
     other = take(api, program["id"], token)
 
@@ -192,6 +193,14 @@ def test_given_snapshots_when_listed_by_pages_then_they_go_by_the_instant_of_the
     second = page(limit=3, cursor=first["nextCursor"])
     assert [*first["data"], *second["data"]] == everything[:6]
     assert page(cause="history", to="2026-02-03T00:00:00Z")["data"] == everything[-2:]
+    api.clock.advance(1)
+    again = take(api, program["id"], tenant["operatorToken"]).json()["snapshotId"]
+    by_day = page(every="day", limit=2)
+    assert [each["id"] for each in by_day["data"]] == [again, everything[1]["id"]]
+    rest = page(every="day", cursor=by_day["nextCursor"])["data"]
+    assert rest == everything[2:]
+    assert page(every="day", cause="history", to="2026-02-03T00:00:00Z")["data"] == everything[-2:]
+    assert page()["data"][:2] == [*by_day["data"][:1], everything[0]]
     for path in ("/api/kri/snapshots/x", f"/api/kri/snapshots/{tenant['id']}"):
         assert_refused(api.client.get(path, headers=headers), 404)
 
