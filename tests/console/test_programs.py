@@ -26,12 +26,14 @@ def test_given_a_limit_requested_by_one_person_when_another_approves_then_it_is_
         page.get_by_label("New limit").fill("12,345.67")
         page.get_by_label("Why").fill("As agreed with the program on Monday.")
         page.get_by_role("button", name="Request").click()
-        expect(page.get_by_role("status")).to_contain_text("Another person has to approve it")
+        expect(page.locator("#limits .note")).to_contain_text("Another person has to approve it")
         page.get_by_role("link", name="Waits for a second person").click()
-        own = page.locator("article, li, section", has_text="12,345.67").last
+        request = f"#{page.url.partition('#')[2]}"
+        own = page.locator(request)
+        expect(own).to_contain_text("12,345.67 USD")
         expect(own.get_by_role("button", name="Approve")).to_have_count(0)
         bob.page.goto(page.url)
-        theirs = bob.page.locator(f"#{page.url.partition('#')[2]}")
+        theirs = bob.page.locator(request)
         expect(theirs).to_contain_text("12,345.67 USD")
         theirs.get_by_role("button", name="Approve").click()
         expect(theirs.get_by_role("button", name="Approve")).to_have_count(0)

@@ -1,4 +1,4 @@
-"""What the platform may close alone on a program: the steps, where the program stands, and what would move it."""
+"""What the platform may close alone on a program: the steps, the one in force, and the ways up and down."""
 
 from collections.abc import Iterable, Mapping
 from typing import Final
@@ -27,7 +27,7 @@ _STEPS: Final[Mapping[AutonomyTier, str]] = {
 def ladder(autonomy: ProgramAutonomy, now: str) -> h.Element:
     """The steps from the narrowest to the widest; the present one is marked."""
     return h.section("#ladder")[
-        h.h3["Where the program stands"],
+        h.h3["The step in force"],
         h.ol(".steps")[
             (
                 h.li(aria_current="step" if tier is autonomy.tier else None)[
@@ -36,7 +36,7 @@ def ladder(autonomy: ProgramAutonomy, now: str) -> h.Element:
                 for tier in TIERS
             )
         ],
-        h.h3["What would move it"],
+        h.h3["Ways up and down"],
         h.ul(".plain")[(h.li[each] for each in _moves(autonomy, now))],
     ]
 
@@ -55,7 +55,7 @@ def _moves(autonomy: ProgramAutonomy, now: str) -> Iterable[h.Node]:
         names = ", ".join(each.detector.replace("_", " ") for each in could)
         yield f"Up: a request and a second person's approval. The evidence suffices for {names}."
     else:
-        yield "Up to trusted: evidence on one detector more; below is what stands against each."
+        yield "Up to trusted: evidence on one detector more; the objections to each are below."
     if waiting:
         yield ["It was widened less than 7 days ago: not before ", moment(waits), "."]
     if autonomy.last_change_at is not None:
@@ -63,7 +63,7 @@ def _moves(autonomy: ProgramAutonomy, now: str) -> Iterable[h.Node]:
 
 
 def evidence_table(autonomy: ProgramAutonomy) -> h.Node:
-    """Each detector with the evidence, and what stands against closing its alerts alone."""
+    """Each detector with the evidence, and the objections to closing its alerts alone."""
     if not autonomy.eligibility:
         return h.p["No detector of this program can be closed alone."]
     figures = ("Alerts", "Decided by persons", "Of those overturned", "Labelled", "Bad at most")

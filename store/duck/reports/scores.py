@@ -191,7 +191,7 @@ _LAST_OF_DAYS: Final = f"""id IN (
 
 
 class SnapshotFilter(RowFilter, frozen=True, kw_only=True):
-    """``every`` is LAST_OF_DAY for a program's last one of each UTC day, among those that the other filters match."""
+    """``every`` is LAST_OF_DAY for a program's last one of each UTC day, among the rows within the other filters."""
 
     causes: tuple[str, ...] | None = msgspec.field(default=None, name="cause")
     as_of_from: int | None = msgspec.field(default=None, name="from")

@@ -92,7 +92,7 @@ def test_given_days_with_and_without_a_snapshot_then_lines_and_tables_have_those
         assert f"Scored on {scored} of {period} days" in words_of_text(text)
 
 
-def test_given_the_evidence_then_the_steps_say_where_the_program_stands_and_what_would_move_it(
+def test_given_the_evidence_then_the_steps_have_the_one_in_force_and_the_ways_up_and_down(
     browser: Browser, program: dict[str, Any]
 ) -> None:
     text = browser.get(f"{PROGRAMS}/{program['id']}").text
