@@ -2,9 +2,9 @@
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable
 from fnmatch import fnmatchcase
-from functools import cache, lru_cache
+from functools import cache
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -46,10 +46,10 @@ def private_words(page: str) -> list[PrivateWord]:
     ]
 
 
-def defined_names(tree: ast.Module) -> set[str]:
+def defined_names(nodes: list[ast.AST]) -> set[str]:
     """Names of classes, functions, arguments, variables and attributes, without leading underscores."""
     names: set[str] = set()
-    for node in ast.walk(tree):
+    for node in nodes:
         match node:
             case ast.ClassDef(name=name) | ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name):
                 names.add(name)
@@ -60,10 +60,10 @@ def defined_names(tree: ast.Module) -> set[str]:
     return {name.lstrip("_") for name in names}
 
 
-def imported_names(tree: ast.Module) -> list[str]:
+def imported_names(nodes: list[ast.AST]) -> list[str]:
     """Modules that are imported by name, in the order of their lines."""
     names: list[str] = []
-    for node in ast.walk(tree):
+    for node in nodes:
         if isinstance(node, ast.Import):
             names += [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom) and node.module is not None and not node.level:
@@ -71,35 +71,60 @@ def imported_names(tree: ast.Module) -> list[str]:
     return names
 
 
-def private_names(tree: ast.Module, path: str, words: list[PrivateWord]) -> list[str]:
-    names = sorted(defined_names(tree))
-    return [name for name in names for each in words if fnmatchcase(name, each.word) and path not in each.exempt]
+def private_names(names: set[str], path: str, words: list[PrivateWord]) -> list[str]:
+    return [
+        name for name in sorted(names) for each in words if fnmatchcase(name, each.word) and path not in each.exempt
+    ]
 
 
 def named(path: Path) -> str:
     return str(path.relative_to(ROOT))
 
 
-@lru_cache(maxsize=1)  # what looks at one module twice parses it once
+class Facts(NamedTuple):
+    """What the checks ask of a module. ``can_fail`` has the functions of a test module that assert something themselves
+    or through another one or a shared helper.
+    """
+
+    documented: bool
+    long: list[str]
+    classes: list[str]
+    functions: list[str]
+    defined: set[str]
+    imported: list[str]
+    can_fail: set[str]
+
+
+@cache  # the tests come in any order, and each asks of another module
+def facts_of(path: Path) -> Facts:
+    tree = tree_of(path)
+    nodes = list(ast.walk(tree))
+    functions = functions_of(nodes)
+    return Facts(
+        documented=bool(ast.get_docstring(tree)),
+        long=[each.name for each in functions if (each.end_lineno or each.lineno) - each.lineno >= MAX_FUNCTION_LINES],
+        classes=[each.name for each in tree.body if isinstance(each, ast.ClassDef)],
+        functions=[each.name for each in functions],
+        defined=defined_names(nodes),
+        imported=imported_names(nodes),
+        can_fail=closed(functions, helpers_that_assert()) if path.name.startswith("test_") else set(),
+    )
+
+
 def tree_of(path: Path) -> ast.Module:
     return ast.parse(path.read_text(encoding="utf-8"))
 
 
-def functions_of(path: Path) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
-    for node in ast.walk(tree_of(path)):
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-            yield node
-
-
-def asserting(path: Path) -> set[str]:
-    """Functions of this module, and of the helpers it shares, that assert something themselves or through another."""
-    return closed(list(functions_of(path)), helpers_that_assert())
+def functions_of(nodes: Iterable[ast.AST]) -> list[ast.FunctionDef | ast.AsyncFunctionDef]:
+    return [each for each in nodes if isinstance(each, ast.FunctionDef | ast.AsyncFunctionDef)]
 
 
 @cache
 def helpers_that_assert() -> frozenset[str]:
     shared = [each for each in MODULES if {"support", "checks"} & set(each.parts)]
-    return frozenset(closed([function for each in shared for function in functions_of(each)], frozenset()))
+    return frozenset(
+        closed([function for each in shared for function in functions_of(ast.walk(tree_of(each)))], frozenset())
+    )
 
 
 def closed(functions: list[ast.FunctionDef | ast.AsyncFunctionDef], known: frozenset[str]) -> set[str]:
@@ -135,22 +160,22 @@ def test_given_the_tests_that_begin_first_then_each_is_a_file_of_tests() -> None
 @pytest.mark.parametrize("path", MODULES, ids=named)
 def test_given_a_module_then_it_is_one_idea_long_and_says_what_it_is(path: Path) -> None:
     lines = path.read_text(encoding="utf-8").splitlines()
-    long = [f.name for f in functions_of(path) if (f.end_lineno or f.lineno) - f.lineno >= MAX_FUNCTION_LINES]
+    facts = facts_of(path)
 
     is_short = path.relative_to(ROOT).parts[0] in SHIPPED
     assert len(lines) <= (MAX_SHIPPED_LINES if is_short else MAX_MODULE_LINES)
-    assert ast.get_docstring(tree_of(path))
+    assert facts.documented
     assert not [number for number, line in enumerate(lines, 1) if BANNED.search(line)]
-    assert not long
+    assert not facts.long
 
 
 def test_given_the_shipped_rooms_then_a_name_is_of_one_class() -> None:
     modules: dict[str, list[str]] = {}
     for path in MODULES:
         if path.relative_to(ROOT).parts[0] in SHIPPED:
-            for node in tree_of(path).body:
-                if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
-                    modules.setdefault(node.name, []).append(named(path))
+            for name in facts_of(path).classes:
+                if not name.startswith("_"):
+                    modules.setdefault(name, []).append(named(path))
 
     assert len(modules) > 700
     assert {name: places for name, places in modules.items() if len(places) > 1} == {}
@@ -166,11 +191,11 @@ def test_given_package_files_then_they_are_empty_and_every_folder_has_one() -> N
 
 @pytest.mark.parametrize("path", TEST_MODULES, ids=named)
 def test_given_a_test_then_it_can_fail_and_its_name_is_a_sentence(path: Path) -> None:
-    can_fail = asserting(path)
-    tests = [function.name for function in functions_of(path) if function.name.startswith("test_")]
+    facts = facts_of(path)
+    tests = [name for name in facts.functions if name.startswith("test_")]
 
     assert tests
-    assert not [name for name in tests if name not in can_fail]
+    assert not [name for name in tests if name not in facts.can_fail]
     assert not [name for name in tests if not re.fullmatch(r"test_(given|when)_\w+?_then_\w+", name)]
 
 
@@ -188,27 +213,27 @@ def test_given_a_lock_then_everything_is_pinned_by_hash_and_no_address_is_in_it(
 def test_given_a_shipped_module_then_it_defines_no_private_word(path: Path) -> None:
     words = private_words(STYLE.read_text(encoding="utf-8"))
 
-    assert not private_names(tree_of(path), named(path), words)
+    assert not private_names(facts_of(path).defined, named(path), words)
 
 
 @pytest.mark.parametrize("path", SOURCES, ids=named)
 def test_given_a_module_then_it_imports_rooms_in_the_namespace_alone(path: Path) -> None:
-    assert not [name for name in imported_names(tree_of(path)) if name.partition(".")[0] in {*SHIPPED, "demo"}]
+    assert not [name for name in facts_of(path).imported if name.partition(".")[0] in {*SHIPPED, "demo"}]
 
 
 def test_given_imports_of_every_form_then_their_modules_are_named() -> None:
     tree = ast.parse("import features.core\nfrom store import ids\nfrom . import near\nimport clearhold.api as api\n")
 
-    assert imported_names(tree) == ["features.core", "store", "clearhold.api"]
+    assert imported_names([*ast.walk(tree)]) == ["features.core", "store", "clearhold.api"]
 
 
 def test_given_private_words_then_definitions_of_every_kind_are_refused_and_exempt_files_are_not() -> None:
     rows = ("| `law` | x | held |", "| `the_*` | x | held, but for `a/b.py` |", "| `told` | x | open |")
     words = private_words("\n".join(("## Words that are not used", *rows, "")))
     source = "class law:\n  def _law(self, the_actor):\n    self.law = told = 1\n    other.law()\n"
-    tree = ast.parse(source)
+    names = defined_names([*ast.walk(ast.parse(source))])
 
     assert [each.word for each in words] == ["law", "the_*"]
-    assert private_names(tree, "a/c.py", words) == ["law", "the_actor"]
-    assert private_names(tree, "a/b.py", words) == ["law"]
+    assert private_names(names, "a/c.py", words) == ["law", "the_actor"]
+    assert private_names(names, "a/b.py", words) == ["law"]
     assert len(private_words(STYLE.read_text(encoding="utf-8"))) > 20

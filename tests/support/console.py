@@ -32,8 +32,8 @@ class ConsoleApp:
         self.checks: Checks = wired_checks(
             api.stores, Origins(BASE_URL), admin_token=ADMIN_TOKEN, limits=wiring.pop("limits", api.limits)
         )
-        wiring = {"base_url": BASE_URL, "guarded": partial(lent_console, api.opened)} | wiring
-        self.console = wired_console(api.stores, api.services, self.checks, **wiring)
+        usual: dict[str, Any] = {"base_url": BASE_URL, "guarded": partial(lent_console, api.opened)}
+        self.console = wired_console(api.stores, api.services, self.checks, **(usual | wiring))
         self.app = beside(api.app, self.console)
 
     def browser(self, address: str = ADDRESS, *, at: str = BASE_URL) -> "Browser":
