@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from http import HTTPStatus
 from typing import Any, Final
 
+import htpy as h
 import structlog
 from litestar import Litestar, Response
 from litestar.middleware import ASGIMiddleware
@@ -134,15 +135,15 @@ def render_error(request: ApiRequest, exc: Exception) -> Response[bytes]:
             headers |= {"Location": sign_in_for(scope)}
             return Response(b"", status_code=HTTPStatus.SEE_OTHER, headers=headers)
         page = plain_page(nonce, "Sign in", sign_in.interrupted(visit))
-        return Response(page, status_code=status, media_type="text/html", headers=headers)
+        return Response(str(page).encode(), status_code=status, media_type="text/html", headers=headers)
     view = RefusalView(
         sentence=str(refusal), code=refusal.code, request_id=request_id(scope), sign_in=_sign_in_after(exc, scope)
     )
-    body = str(refused(view)).encode() if is_part else _refusal_page(visit, nonce, view)
-    return Response(body, status_code=status, media_type="text/html", headers=headers)
+    page = refused(view) if is_part else _refusal_page(visit, nonce, view)
+    return Response(str(page).encode(), status_code=status, media_type="text/html", headers=headers)
 
 
-def _refusal_page(visit: Visit | None, nonce: str, view: RefusalView) -> bytes:
+def _refusal_page(visit: Visit | None, nonce: str, view: RefusalView) -> h.Element:
     """In the frame of every page, for a person who is signed in."""
     return plain_page(nonce, "Refused", refused(view)) if visit is None else framed(visit, "Refused", refused(view))
 

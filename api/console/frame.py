@@ -105,14 +105,14 @@ def headers_of(nonce: str) -> dict[str, str]:
     }
 
 
-def framed(visit: Visit, title: str, content: h.Node) -> bytes:
+def framed(visit: Visit, title: str, content: h.Node) -> h.Element:
     """The whole page, for a person who is signed in."""
     if visit.who is None:
         return plain_page(visit.nonce, title, content)
     return plain_page(visit.nonce, title, content, top=_header(visit), end=(_footer(visit), warning(visit)))
 
 
-def plain_page(nonce: str, title: str, content: h.Node, *, top: h.Node = None, end: h.Node = None) -> bytes:
+def plain_page(nonce: str, title: str, content: h.Node, *, top: h.Node = None, end: h.Node = None) -> h.Element:
     head = (
         h.title[f"{cut(marked(title[: 2 * TITLE_LETTERS]), TITLE_LETTERS)} · Clearhold"],
         h.meta(name="htmx-config", content=_HTMX_CONFIG),

@@ -44,6 +44,7 @@ from clearhold.api.console.pages import (
     workspace,
     workspace_writes,
 )
+from clearhold.api.console.slices import written
 from clearhold.api.console.visit import (
     Answer,
     DocumentAnswer,
@@ -72,7 +73,7 @@ def _page(
     @get(path, opt={PUBLIC: public, SCOPES: scopes, OPERATOR: operator})
     async def handler(request: ApiRequest) -> Response[bytes]:
         visit = visit_of(request.scope)
-        return _response(visit, await handle(visit))
+        return await _response(visit, await handle(visit))
 
     return handler
 
@@ -85,7 +86,7 @@ def _download(path: str, handle: Handle, *scopes: KeyScope) -> HTTPRouteHandler:
         visit = visit_of(request.scope)
         answer = await handle(visit)
         if not isinstance(answer, ExportAnswer):
-            return _response(visit, answer).to_asgi_response(None, request)
+            return (await _response(visit, answer)).to_asgi_response(None, request)
         return visit.services.downloads.of(visit.principal, answer.batches, name=answer.name, kind=answer.kind)
 
     return handler
@@ -99,12 +100,12 @@ def _write(
     @post(path, opt=opt, status_code=HTTPStatus.OK)
     async def handler(request: ApiRequest) -> Response[bytes]:
         visit = visit_of(request.scope)
-        return _response(visit, await handle(visit))
+        return await _response(visit, await handle(visit))
 
     return handler
 
 
-def _response(visit: Visit, answer: Answer) -> Response[bytes]:
+async def _response(visit: Visit, answer: Answer) -> Response[bytes]:
     assert not isinstance(answer, ExportAnswer), "only a route of downloads has one"
     if isinstance(answer, FileAnswer):
         headers = headers_of(visit.nonce) | {"Content-Disposition": f'attachment; filename="{answer.name}"'}
@@ -122,7 +123,7 @@ def _response(visit: Visit, answer: Answer) -> Response[bytes]:
         status = HTTPStatus.OK if is_part else HTTPStatus.SEE_OTHER
         return Response(b"", status_code=status, headers=headers | place, cookies=cookies)
     page = answer.visit or visit
-    body = str(h.fragment[answer.content]).encode() if is_part else framed(page, answer.title, answer.content)
+    body = await written(h.fragment[answer.content] if is_part else framed(page, answer.title, answer.content))
     return Response(body, status_code=answer.status, media_type="text/html", headers=headers, cookies=cookies)
 
 

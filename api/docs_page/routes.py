@@ -42,24 +42,26 @@ _THEME: Final = {
 }
 _redoc: Final = h.Element("redoc")
 
-PAGE: Final = document(
-    (
-        h.title["Clearhold: the interface"],
-        h.link(rel="icon", href="data:,"),
-        h.style[_STYLE],
-    ),
-    (
-        _redoc(
-            spec_url="/openapi.json",
-            schema_definitions_tag_name="Schemas",
-            theme=msgspec.json.encode(_THEME).decode(),
-            disable_search="true",
-            native_scrollbars="true",
+PAGE: Final = str(
+    document(
+        (
+            h.title["Clearhold: the interface"],
+            h.link(rel="icon", href="data:,"),
+            h.style[_STYLE],
         ),
-        h.noscript["This page needs scripts. The document is at ", h.a(href="/openapi.json")["/openapi.json"], "."],
-        h.script(src=REDOC_PATH, integrity=source_of(REDOC).strip("'")),
-    ),
-)
+        (
+            _redoc(
+                spec_url="/openapi.json",
+                schema_definitions_tag_name="Schemas",
+                theme=msgspec.json.encode(_THEME).decode(),
+                disable_search="true",
+                native_scrollbars="true",
+            ),
+            h.noscript["This page needs scripts. The document is at ", h.a(href="/openapi.json")["/openapi.json"], "."],
+            h.script(src=REDOC_PATH, integrity=source_of(REDOC).strip("'")),
+        ),
+    )
+).encode()
 
 
 HTML: Final = "text/html"

@@ -46,13 +46,13 @@ def printed_page(title: str, key: str, *content: h.Node) -> Page:
         h.title[title],
         h.style[Markup(style)],  # noqa: S704 - the sheet above and a key without quotes or brackets
     )
-    return Page(document(head, h.main[content]), f"{policy}; {_UNFRAMED}")
+    return Page(str(document(head, h.main[content])).encode(), f"{policy}; {_UNFRAMED}")
 
 
-def document(head: h.Node, body: h.Node) -> bytes:
-    """The bytes of a page."""
+def document(head: h.Node, body: h.Node) -> h.Element:
+    """A page."""
     metas = (h.meta(charset="utf-8"), h.meta(name="viewport", content="width=device-width, initial-scale=1"))
-    return str(h.html(lang="en")[h.head[metas, head], h.body[body]]).encode()
+    return h.html(lang="en")[h.head[metas, head], h.body[body]]
 
 
 def source_of(content: str | bytes) -> str:

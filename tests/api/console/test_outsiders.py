@@ -78,7 +78,7 @@ def test_given_a_short_text_then_nothing_is_folded() -> None:
 
 
 def test_given_a_title_with_letters_that_show_nothing_then_the_tab_has_marks_and_at_most_sixty_letters() -> None:
-    page = plain_page("nonce", "pay\u202eee" + "x" * 300, None).decode()
+    page = str(plain_page("nonce", "pay\u202eee" + "x" * 300, None))
     title = re.search("<title>(.*?)</title>", page)
     assert title is not None
     assert title[1] == f"{('payU+202Eee' + 'x' * 300)[:59]}… · Clearhold"
