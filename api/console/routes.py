@@ -36,6 +36,7 @@ from clearhold.api.console.pages import (
     session,
     settings,
     sign_in,
+    stack_events,
     start,
     thing,
     today,
@@ -175,6 +176,7 @@ CONSOLE_ROUTES: Final = (
     _write(f"{programs.PATH}/{{program_id:str}}/limits", programs.request_limit),
     _page("/console/queue", queue.show, KeyScope.ALERTS_READ),
     _page("/console/stacks/{stack_id:str}", workspace.show, KeyScope.ALERTS_READ),
+    _page("/console/stacks/{stack_id:str}/events", stack_events.show, KeyScope.ALERTS_READ),
     _page("/console/stacks/{stack_id:str}/row", queue.show_row, KeyScope.ALERTS_READ),
     *(
         _write(f"/console/stacks/{{stack_id:str}}/{write.__name__}", write)

@@ -11,7 +11,7 @@ from typing import Annotated, Any, Final
 import msgspec
 
 from clearhold.api.area import Area, Resources
-from clearhold.api.http.fields import CursorText, Moment, PageLimit, ProgramId, ProgramIds
+from clearhold.api.http.fields import BankIds, CursorText, Moment, PageLimit, ProgramId, ProgramIds
 from clearhold.api.http.operation import Access, Operation, examples_of
 from clearhold.api.http.reading import in_reader
 from clearhold.api.http.request_schema import RequestSchema
@@ -47,9 +47,15 @@ _PATH = "The field that the sentence is about, such as data.amount."
 
 
 class EventsQuery(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
-    """Filters and page of the list of events; ``from`` and ``to`` are of their arrival."""
+    """Filters and page of the list of events; ``from`` and ``to`` are of their arrival, and ``subjectType`` and
+    ``subjectId`` of the transfers and parties that they are about.
+    """
 
     program_id: ProgramIds | None = None
+    subject_type: (
+        Annotated[tuple[EventSubjectType, ...], msgspec.Meta(min_length=1, max_length=len(EventSubjectType))] | None
+    ) = None
+    subject_id: BankIds | None = None
     result: Annotated[tuple[EventResult, ...], msgspec.Meta(min_length=1, max_length=len(EventResult))] | None = None
     from_: Moment | None = msgspec.field(default=None, name="from")
     to: Moment | None = None

@@ -169,7 +169,7 @@ class ExplainService:
         policy = self._policies[principal.tenant_id].find(version)
         card = None if policy is None else card_in(policy)
         if card is None or next(faults_of(card), None) is not None:
-            raise NotFoundError(NO_CARD, ErrorCode.SCORECARD_NOT_FOUND)
+            raise NotFoundError(f"{NO_CARD} The score has its recorded reasons.", ErrorCode.SCORECARD_NOT_FOUND)
         return compile_card(card, version=version)
 
 

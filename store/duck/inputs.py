@@ -72,13 +72,19 @@ _EVENT: Final = row_builder(EventRow)
 
 
 class EventFilter(RowFilter, frozen=True, kw_only=True):
+    """``subject_types`` and ``subject_ids`` are of the object that an event is about, each on its own."""
+
     results: tuple[str, ...] | None = msgspec.field(default=None, name="result")
+    subject_types: tuple[str, ...] | None = msgspec.field(default=None, name="subjectType")
+    subject_ids: tuple[str, ...] | None = msgspec.field(default=None, name="subjectId")
     received_from: int | None = msgspec.field(default=None, name="from")
     received_to: int | None = msgspec.field(default=None, name="to")
 
     def predicate(self, principal: Principal) -> Predicate:
         predicate = super().predicate(principal)
         predicate.among("result", self.results)
+        predicate.among("subject_type", self.subject_types)
+        predicate.among("subject_id", self.subject_ids)
         predicate.between("appended_at", self.received_from, self.received_to)
         return predicate
 

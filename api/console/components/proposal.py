@@ -8,7 +8,7 @@ import htpy as h
 
 from clearhold.api.console.components.limits import typed_cents
 from clearhold.api.console.components.settings import refusal
-from clearhold.api.console.components.why import by_family, lower_bands, why_heading
+from clearhold.api.console.components.why import by_family, lower_bands, reason_line, why_heading
 from clearhold.api.console.components.words import band_mark, count, marked, moment, money, outsider
 from clearhold.api.console.visit import Visit
 from clearhold.api.explain.service import PreflightExplained
@@ -174,8 +174,8 @@ def _slider(typed: Mapping[str, str]) -> h.Element:
     ]
 
 
-def answer(detail: PreflightDetail, explained: PreflightExplained) -> h.Element:
-    """The decision, the limits, the missing inputs, and why."""
+def answer(detail: PreflightDetail, explained: PreflightExplained | None) -> h.Element:
+    """The decision, the limits, the missing inputs, and why. Without its card, a score has its recorded reasons."""
     sent = detail.request["transfer"]
     confidence = "not measured" if detail.confidence is None else f"{detail.confidence:.2f}"
     return h.section("#answer.answer", aria_live="polite", tabindex="-1")[
@@ -187,10 +187,7 @@ def answer(detail: PreflightDetail, explained: PreflightExplained) -> h.Element:
         ],
         h.ul(".limits-hit")[(h.li[_limit(each)] for each in detail.limits_hit)] if detail.limits_hit else None,
         _degraded(detail),
-        h.h3[why_heading(explained)],
-        by_family(explained) if detail.reasons else h.p["No reason counts against it."],
-        h.h3["How it would have cleared"],
-        lower_bands(explained),
+        _recorded(detail) if explained is None else _explained(detail, explained),
         h.p(".small")[
             "Asked ",
             moment(detail.created_at),
@@ -201,6 +198,29 @@ def answer(detail: PreflightDetail, explained: PreflightExplained) -> h.Element:
             else None,
             ".",
         ],
+    ]
+
+
+def _explained(detail: PreflightDetail, explained: PreflightExplained) -> h.Node:
+    return [
+        h.h3[why_heading(explained)],
+        by_family(explained) if detail.reasons else h.p["No reason counts against it."],
+        h.h3["How it would have cleared"],
+        lower_bands(explained),
+    ]
+
+
+def _recorded(detail: PreflightDetail) -> h.Node:
+    return [
+        h.h3[f"Why {'unscored' if detail.score is None else detail.score}"],
+        h.p[
+            "The card of this score is not available: ",
+            h.code[detail.version],
+            " cannot score in this version of the service. Its reasons are as recorded, without their families.",
+        ],
+        h.ul(".reasons")[(reason_line(each) for each in detail.reasons)]
+        if detail.reasons
+        else h.p["No reason was recorded."],
     ]
 
 

@@ -19,7 +19,7 @@ from clearhold.api.http.envelope import retry_headers
 from clearhold.api.http.error_table import ERRORS
 from clearhold.api.http.request_schema import RequestSchema
 from clearhold.api.preflight.schemas import PreflightRequest, PreflightsQuery, preflight_rules
-from clearhold.features.core.errors import RiskError
+from clearhold.features.core.errors import ErrorCode, NotFoundError, RiskError
 
 PATH: Final = PREFLIGHTS
 _REQUEST: Final = RequestSchema(PreflightRequest, rules=preflight_rules)
@@ -44,9 +44,15 @@ async def submit(visit: Visit) -> Answer:
 
 
 async def show_answer(visit: Visit) -> Answer:
+    """The answer with its explanation; the recorded reasons alone where the card cannot score any more."""
     services, principal, preflight_id = visit.services, visit.principal, visit.params["preflight_id"]
     detail = await services.preflight_reads.read(principal, preflight_id)
-    explained = await services.explanations.preflight(principal, preflight_id)
+    try:
+        explained = await services.explanations.preflight(principal, preflight_id)
+    except NotFoundError as error:
+        if error.code is not ErrorCode.SCORECARD_NOT_FOUND:
+            raise
+        explained = None
     return await _page(visit, typed_again(detail), answered=answer(detail, explained))
 
 

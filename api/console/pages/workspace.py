@@ -38,6 +38,7 @@ from clearhold.api.console.components.words import (
 )
 from clearhold.api.console.pages.graph import address_around, around_link
 from clearhold.api.console.pages.queue import beside_queue
+from clearhold.api.console.pages.stack_events import events_link
 from clearhold.api.console.pages.workspace_view import WorkspaceView, about_of, timeline_of, view_of
 from clearhold.api.console.visit import MAIN, NO_HEADERS, Answer, HtmlAnswer, Visit
 from clearhold.api.dispositions.routes import Disposition, DispositionsQuery
@@ -92,7 +93,7 @@ async def page_of(
                 view.alerts, FORM if _decides(visit, view) else None, frozenset() if sent is None else sent.unchecked
             ),
             decisions(view.decided),
-            _rest(view),
+            _rest(visit, view),
         ],
         h.aside(".decision", aria_label="Decision")[
             above,
@@ -275,7 +276,7 @@ def _features(view: WorkspaceView) -> dict[str, object]:
     return {} if transfer is None or transfer.score_inputs is None else transfer.score_inputs.features
 
 
-def _rest(view: WorkspaceView) -> h.Element:
+def _rest(visit: Visit, view: WorkspaceView) -> h.Element:
     transfer = view.worst.transfer
     inputs = None if transfer is None else transfer.score_inputs
     return h.section("#rest.rest", tabindex="-1")[
@@ -283,6 +284,7 @@ def _rest(view: WorkspaceView) -> h.Element:
         earlier(view.earlier),
         features(inputs.features, inputs.feature_version) if inputs is not None else None,
         bank_object(transfer.raw) if transfer is not None else None,
+        events_link(visit, view.stack.id),
         preflight(view.preflight, has_transfer=transfer is not None),
         policy(view.worst, view.policy, view.least_chars),
         h.div(".small")["Opened ", moment(view.worst.alert.opened_at), ", ", outsider_prose(view.worst.alert.summary)],

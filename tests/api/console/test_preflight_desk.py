@@ -8,7 +8,7 @@ import pytest
 from clearhold.features.core.instants import SECOND_US
 from tests.support.console import Browser, ConsoleApp
 from tests.support.dom import DomPage
-from tests.support.running_app import RunningApp
+from tests.support.running_app import RunningApp, assert_refused
 
 DESK: Final = "/console/preflight"
 HOSTILE: Final = "</textarea><script>alert(1)</script> \"'&"
@@ -160,3 +160,30 @@ def test_given_a_form_when_it_is_sent_again_then_it_is_one_question_and_a_change
     paths = [place.replace(DESK, "/api/preflight") for place in places]
     details = [api.client.get(path, headers=api.operator(tenant)).json() for path in paths]
     assert [each["request"]["transfer"]["amountCents"] for each in details] == ["985000", "985000", "1200"]
+
+
+def test_given_an_answer_whose_card_cannot_score_any_more_then_its_recorded_reasons_are_there_and_the_page_says_so(
+    api: RunningApp,
+    tenant: dict[str, Any],
+    program: dict[str, Any],
+    browser: Browser,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    path = asked(browser, program, rail="intl_wire", name="New Vendor", countryCode="IR").headers["location"]
+    preflight_id = path.rpartition("/")[2]
+    api.catch_up()
+    monkeypatch.setattr("clearhold.api.explain.service.card_version", lambda _: "scorecard-v9")
+
+    refused = api.client.get(f"/api/preflight/{preflight_id}/explain", headers=api.operator(tenant))
+    page = browser.get(path)
+
+    assert_refused(refused, 404, "recorded reasons")
+    assert refused.json()["code"] == "scorecard_not_found"
+    assert page.status_code == 200
+    answer = DomPage(page.text).one("section", id="answer").text
+    assert "is not available" in answer
+    detail = api.client.get(f"/api/preflight/{preflight_id}", headers=api.operator(tenant)).json()
+    assert detail["reasons"]
+    for reason in detail["reasons"]:
+        assert reason["sentence"] in answer
+    assert browser.get(f"{path[:-4]}0000").status_code == 404

@@ -267,6 +267,33 @@ def test_given_a_transfer_that_was_asked_about_when_its_stack_is_opened_then_the
     assert "No pre-flight of this transfer is known." in DomPage(other).one("section", id="rest").text
 
 
+def test_given_a_stack_then_the_banks_events_about_it_are_a_part_and_a_page_with_their_results(
+    api: RunningApp, tenant: dict[str, Any], program: dict[str, Any], browser: Browser
+) -> None:
+    stack_id = the_stack(api, tenant, program)
+    story(api, tenant, program, "bacc_2", 1)
+    deliver(api, program, outgoing("late", id="acht_bacc_1_0", status=7))
+    address = f"/console/stacks/{stack_id}/events"
+    assert DomPage(opened(browser, stack_id).text).one("a", href=address)
+
+    part = browser.part(address, **{"HX-Target": "div#bank-events"})
+    page = browser.get(address)
+
+    for text in (part.text, page.text):
+        assert "acht_bacc_1_0" in text
+        assert "acht_bacc_1_1" in text
+        assert "acht_bacc_2_0" not in text
+        assert "ach.outgoing_transfer.initiated" in text
+        assert "data.status" in text
+        assert "Received" in text
+    assert part.text.startswith("<h3>")
+    assert "<h1>Events of the bank</h1>" in page.text
+    other = api.create_tenant(slug="other")
+    stranger = ConsoleApp(api).browser()
+    stranger.sign_in(other["operatorToken"])
+    assert stranger.get(address).status_code == 404
+
+
 def test_given_a_closed_alert_when_appealed_in_its_stack_then_the_new_alert_opens_and_an_empty_reason_is_refused(
     api: RunningApp, tenant: dict[str, Any], program: dict[str, Any], browser: Browser
 ) -> None:

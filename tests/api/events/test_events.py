@@ -113,6 +113,36 @@ def test_given_events_of_several_results_when_listed_then_filters_narrow_and_pag
     assert len(listed(api, tenant, **{"from": everything[2]["receivedAt"]})) == 3
 
 
+def test_given_events_about_several_things_when_filtered_by_subject_then_only_theirs_of_this_tenant_are_listed(
+    api: RunningApp, tenant: dict[str, Any], program: dict[str, Any]
+) -> None:
+    other = api.create_tenant(slug="other")
+    deliver(api, api.create_program(other, slug="payroll"), a_wire("evnt_theirs", id="wire_1"))
+    for number in range(3):
+        deliver(api, program, a_wire(f"evnt_{number}", id=f"wire_{number}"))
+    deliver(
+        api, program, a_wire("evnt_again", kind="wire.outgoing_transfer.completed", id="wire_1", status="COMPLETED")
+    )
+    deliver(api, program, a_wire("evnt_nothing", id=None))
+
+    def ids(**query: str) -> list[str]:
+        return [each["id"] for each in listed(api, tenant, **query)]
+
+    assert ids(subjectId="wire_1") == ["evnt_again", "evnt_1"]
+    assert ids(subjectId="wire_0,wire_2") == ["evnt_2", "evnt_0"]
+    assert ids(subjectType="transfer") == ["evnt_again", "evnt_2", "evnt_1", "evnt_0"]
+    assert ids(subjectType="entity", subjectId="wire_1") == []
+    assert [each["id"] for each in listed(api, other, subjectId="wire_1")] == ["evnt_theirs"]
+    first = api.client.get("/api/events", params={"subjectId": "wire_1", "limit": 1}, headers=api.operator(tenant))
+    query = {"subjectId": "wire_1", "limit": 1, "cursor": first.json()["nextCursor"]}
+    second = api.client.get("/api/events", params=query, headers=api.operator(tenant)).json()
+    assert ([each["id"] for each in second["data"]], second["nextCursor"]) == (["evnt_1"], None)
+    refused = api.client.get("/api/events", params=query | {"subjectId": "wire_2"}, headers=api.operator(tenant))
+    assert_refused(refused, 400, "cursor")
+    unknown = api.client.get("/api/events", params={"subjectType": "alert"}, headers=api.operator(tenant))
+    assert_refused(unknown, 400, "subjectType")
+
+
 def test_given_one_event_id_on_two_programs_when_read_then_the_program_must_be_named(
     api: RunningApp, tenant: dict[str, Any], program: dict[str, Any]
 ) -> None:

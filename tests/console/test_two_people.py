@@ -1,0 +1,84 @@
+"""Changes that need two people, each from the form of the one to the approval of the other, in two browsers."""
+
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from tests.support.console_demo import ANN, BOB
+from tests.support.console_service import ConsoleService
+
+WORKS_MS = 60_000
+
+
+@pytest.fixture(scope="module")
+def bank(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ConsoleService]:
+    with ConsoleService(tmp_path_factory.mktemp("two")) as running:
+        yield running
+
+
+def approved(page: Page, words: str) -> None:
+    """The one request with these words is read and approved."""
+    page.goto("/console/approvals")
+    request = page.locator(".request", has_text=words)
+    expect(request).to_have_count(1)
+    request.get_by_role("button", name=f"Approve as {BOB}").click()
+    expect(page.locator(".note", has_text="Answered")).to_contain_text("executed", timeout=WORKS_MS)
+
+
+def test_given_a_retention_when_one_asks_and_the_other_approves_then_the_new_days_are_in_force(
+    bank: ConsoleService, chromium: Browser
+) -> None:
+    with bank.person(chromium) as ann, bank.person(chromium, BOB) as bob:
+        page = ann.page
+        page.goto("/console/settings/retention")
+        page.get_by_text("Request a change").click()
+        days = page.locator("#new-retention .table-days input").first
+        table, least = days.get_attribute("name") or "", days.get_attribute("placeholder") or ""
+        wanted = str(int(least.split()[0].replace(",", "")) + 1)
+        days.fill("1")
+        page.get_by_role("textbox", name="Why", exact=True).fill("The lake is kept for one year.")
+        page.get_by_role("button", name="Request", exact=True).click()
+        expect(page.get_by_role("alert")).to_be_visible()
+        expect(page.get_by_role("textbox", name="Why", exact=True)).to_have_value("The lake is kept for one year.")
+
+        page.locator(f"#new-retention input[name='{table}']").fill(wanted)
+        page.get_by_role("button", name="Request", exact=True).click()
+        expect(page.locator("#notice")).to_contain_text("Requested")
+        expect(page.get_by_role("link", name="Waits for a second person")).to_be_visible()
+        page.goto("/console/approvals")
+        expect(page.get_by_role("button", name="Approve")).to_have_count(0)
+
+        approved(bob.page, "retention-v")
+        page.goto("/console/settings/retention")
+        kept = page.locator(".lengths div", has=page.locator("code", has_text=table)).first
+        expect(kept).to_contain_text(f"{int(wanted):,} days")
+        expect(page.get_by_role("link", name="Waits for a second person")).to_have_count(0)
+        (action,) = bank.read("/api/actions", status="executed")["data"]
+        assert (action["requestedBy"], action["approvedBy"]) == (ANN, BOB)
+        assert not bob.faults
+        assert [each for each in ann.faults if "400" not in each] == []
+
+
+def test_given_a_cap_when_one_asks_and_the_other_approves_then_it_is_the_limit_of_the_program(
+    bank: ConsoleService, chromium: Browser
+) -> None:
+    with bank.person(chromium) as ann, bank.person(chromium, BOB) as bob:
+        page = ann.page
+        page.goto("/console/programs")
+        page.get_by_role("link", name=bank.program["name"]).first.click()
+        form = page.locator("form", has=page.locator("select[name=kind]"))
+        if not form.is_visible():
+            page.locator("details", has=form).locator("summary").first.click()
+        form.locator("select[name=kind]").select_option("entity_daily")
+        form.locator("input[name=cap]").fill("25,000.00")
+        form.get_by_label("Why").fill("A larger payroll from December.")
+        form.get_by_role("button", name="Request").click()
+        expect(page.locator("main")).to_contain_text("Requested")
+
+        approved(bob.page, "25,000.00")
+        limits = bank.read(f"/api/limits/program/{bank.program['id']}")
+        assert "2500000" in str(limits)
+        page.reload()
+        expect(page.locator("main")).to_contain_text("25,000.00")
+        assert not ann.faults + bob.faults
