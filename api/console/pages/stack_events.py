@@ -1,4 +1,4 @@
-"""What the bank sent about a stack: events on its subject and on the transfers of its alerts, the newest first."""
+"""Events of the bank about a stack: on its subject and on the transfers of its alerts, the newest first."""
 
 from typing import Final
 
