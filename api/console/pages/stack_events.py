@@ -25,7 +25,7 @@ def events_link(visit: Visit, stack_id: str) -> h.Node:
     return (
         h.p[
             h.a(visit.hx(get=address, target=f"#{PART}", swap="innerHTML"), href=address)[
-                "Events of the bank about it, as they were received"
+                "Events of the bank about it, as received"
             ]
         ],
         h.div(f"#{PART}", aria_live="polite"),
