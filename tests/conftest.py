@@ -14,17 +14,22 @@ from hypothesis import HealthCheck, settings
 from redis import Redis
 
 from clearhold.store.redis_log.connect import EmbeddedRedis, connect_sync
-from tests.support import run
+from tests.support import run, warm
 from tests.support.clock import FrozenClock, SequentialIds
+from tests.support.scopes import ByFileAndDemo
 from tests.support.stalls import run_undisturbed
 
 LONGEST: Final = (
     "test_fuzz.py",
+    "test_pages.py",
     "test_demo.py",
     "test_kills.py",
     "test_oracle.py",
     "test_idempotency_races.py",
     "test_backfill_service.py",
+    "test_isolation_matrix.py",
+    "test_hostile_input.py",
+    "test_held_loop.py",
 )
 
 
@@ -55,6 +60,11 @@ def pytest_configure(config: pytest.Config) -> None:
             config.option.basetemp = str(folder)
 
 
+def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> ByFileAndDemo | None:
+    """With ``--dist=loadfile`` alone: another way to distribute stays as it is."""
+    return ByFileAndDemo(config, log) if config.getoption("dist") == "loadfile" else None
+
+
 def pytest_unconfigure(config: pytest.Config) -> None:
     """A process that ends with a test that hung leaves the service behind that the test had started."""
     if not is_worker(config):
@@ -66,6 +76,10 @@ def pytest_sessionstart() -> None:
     """A background shell makes the tests ignore the interrupt; the programs that they start would ignore it too."""
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def pytest_sessionfinish() -> None:
+    warm.end_parent()
 
 
 @pytest.hookimpl(trylast=True)

@@ -26,16 +26,16 @@ from tests.api.cli.test_mixed_up import refusal
 from tests.support.alerting import outgoing
 from tests.support.lake import SHARDS, move_into_segments
 from tests.support.redis_process import redis_of_its_own
-from tests.support.running_service import COMMAND, RunningService, post_until_taken, wait_until_committed
+from tests.support.running_service import RunningService, post_until_taken, wait_until_committed
 from tests.support.used_bank import ALONE, TRANSFERS, Bank
 from tests.support.waiting import eventually
+from tests.support.warm import ran
 
 WRITTEN_MEANWHILE = 200
 
 
 def run(*arguments: str | Path, environment: Mapping[str, str] | None = None) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-c", COMMAND, *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
+    return ran(*arguments, environment=environment)
 
 
 @pytest.fixture(scope="module")

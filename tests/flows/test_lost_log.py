@@ -2,7 +2,6 @@
 
 import shutil
 import subprocess
-import sys
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -12,8 +11,9 @@ import pytest
 from tests.api.cli.test_mixed_up import ADMIN, ALONE, refusal
 from tests.support.alerting import outgoing
 from tests.support.lake import move_into_segments
-from tests.support.running_service import COMMAND, RunningService, post_until_taken, wait_until_committed
+from tests.support.running_service import RunningService, post_until_taken, wait_until_committed
 from tests.support.used_bank import TRANSFERS, Bank
+from tests.support.warm import ran
 
 
 @pytest.fixture(scope="module")
@@ -39,8 +39,7 @@ def assert_goes_on(bank: Bank, service: RunningService) -> None:
 
 
 def rebuilt(bank: Bank, *options: str) -> subprocess.CompletedProcess[str]:
-    arguments = [sys.executable, "-c", COMMAND, "rebuild", "--data", str(bank.data), *options]
-    return subprocess.run(arguments, capture_output=True, text=True, check=False)
+    return ran("rebuild", "--data", bank.data, *options)
 
 
 @pytest.mark.parametrize("share", [Fraction(1), Fraction(1, 2)])

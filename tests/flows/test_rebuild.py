@@ -2,7 +2,6 @@
 
 import shutil
 import subprocess
-import sys
 from contextlib import closing
 from itertools import count
 from pathlib import Path
@@ -26,10 +25,11 @@ from tests.support.callers import TRANSFER
 from tests.support.lake import move_into_segments
 from tests.support.lake_rows import differing_rows, views_with_rows
 from tests.support.running_bank import RunningBank
-from tests.support.running_service import ADMIN_TOKEN, COMMAND, RunningService, post_until_taken, wait_until_committed
+from tests.support.running_service import ADMIN_TOKEN, RunningService, post_until_taken, wait_until_committed
 from tests.support.scan_items import a_profile, a_settlement, an_agent, wallet_of
 from tests.support.scorecards import a_card
 from tests.support.waiting import eventually
+from tests.support.warm import ran
 
 PROGRAMS: Final = ("payroll", "lending", "remittance")
 ALERTS: Final = 4  # a program
@@ -199,8 +199,7 @@ def data(stopped: Stopped, tmp_path: Path) -> Path:
 
 
 def rebuilt(data: Path) -> subprocess.CompletedProcess[str]:
-    arguments = [sys.executable, "-c", COMMAND, "rebuild", "--data", str(data)]
-    return subprocess.run(arguments, capture_output=True, text=True, check=False)
+    return ran("rebuild", "--data", data)
 
 
 def tables(path: Path) -> dict[str, list[tuple[Any, ...]]]:

@@ -20,6 +20,7 @@ import msgspec
 
 from clearhold.client.client import ClearholdClient
 from tests.support.stalls import Stopwatch
+from tests.support.warm import WarmProcess
 
 READY_WITHIN_S = 60.0
 ANSWERS_WITHIN_S = 60.0
@@ -69,7 +70,7 @@ class RunningService:
         self._environment = _USUAL_ENVIRONMENT | dict(environment or {})
         self.output = ""
         self._log = data.parent / "service.log"
-        self._process: subprocess.Popen[bytes] | None = None
+        self._process: subprocess.Popen[bytes] | WarmProcess | None = None
 
     def __enter__(self) -> Self:
         self.start()
@@ -82,17 +83,25 @@ class RunningService:
     def start(self) -> None:
         """Start and wait for the ready line."""
         arguments = ["serve", "--data", str(self.data), "--port", str(self.port), *self._options]
+        environment = {name: value for name, value in (os.environ | self._environment).items() if value is not None}
         with self._log.open("ab") as log:
-            self._process = subprocess.Popen(
-                [self._python, "-c", self.command, *arguments],
-                stdout=subprocess.PIPE,
-                stderr=log,
-                env={name: value for name, value in (os.environ | self._environment).items() if value is not None},
-            )
+            if self._is_warm:
+                self._process = WarmProcess(
+                    arguments, environment=environment, stdin=0, stdout=subprocess.PIPE, stderr=log.fileno()
+                )
+            else:
+                command = [self._python, "-c", self.command, *arguments]
+                self._process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=log, env=environment)
         assert self._process.stdout is not None
         if not self._process.stdout.readline().startswith(b"ready "):
             self.kill()
             raise AssertionError(self._log.read_text()[-2_000:])
+
+    @property
+    def _is_warm(self) -> bool:
+        """Whether nothing differs that an interpreter reads, or that a patch changes, while modules load."""
+        is_usual = self.command == COMMAND and str(self._python) == sys.executable
+        return is_usual and all(name.startswith("CLEARHOLD_") for name in self._environment)
 
     @property
     def pid(self) -> int:

@@ -2,7 +2,6 @@
 
 import shutil
 import subprocess
-import sys
 from contextlib import closing
 from fractions import Fraction
 from pathlib import Path
@@ -13,8 +12,9 @@ import pytest
 
 from clearhold.store.lake.log_segments import LogSegments
 from tests.support.lake import move_into_segments
-from tests.support.running_service import COMMAND, RunningService
+from tests.support.running_service import RunningService
 from tests.support.used_bank import TRANSFERS, Bank
+from tests.support.warm import ran
 
 
 @pytest.fixture(scope="module")
@@ -30,8 +30,7 @@ def bank(used: Bank, tmp_path: Path) -> Bank:
 
 
 def checked(data: Path) -> subprocess.CompletedProcess[str]:
-    arguments = [sys.executable, "-c", COMMAND, "check", "--data", str(data)]
-    return subprocess.run(arguments, capture_output=True, text=True, check=False)
+    return ran("check", "--data", data)
 
 
 def changed(bank: Bank, statement: str) -> None:

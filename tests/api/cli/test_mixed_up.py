@@ -2,8 +2,6 @@
 
 import os
 import shutil
-import subprocess
-import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, closing, contextmanager
 from copy import copy
@@ -16,8 +14,9 @@ import pytest
 
 from clearhold.store.redis_log.connect import connect_sync
 from tests.support.redis_process import redis_of_its_own
-from tests.support.running_service import ADMIN_TOKEN, COMMAND, RunningService
+from tests.support.running_service import ADMIN_TOKEN, RunningService
 from tests.support.waiting import eventually
+from tests.support.warm import ran
 
 CANNOT_START: Final = 2
 ALONE: Final = ("--scorers", "0")
@@ -61,14 +60,8 @@ def bank(used: Bank, tmp_path: Path) -> Bank:
 def refusal(data: Path, environment: Mapping[str, str] | None = None) -> str:
     """The sentence with which a start is refused."""
     own = {name: value for name, value in os.environ.items() if not name.startswith("CLEARHOLD_")}
-    run = subprocess.run(
-        [sys.executable, "-c", COMMAND, "serve", "--data", str(data), "--port", "0", *ALONE],
-        capture_output=True,
-        text=True,
-        env=own | dict(environment or {}),
-        check=False,
-        timeout=60,
-    )
+    arguments = ("serve", "--data", data, "--port", 0, *ALONE)
+    run = ran(*arguments, environment=own | dict(environment or {}), within_s=60)
     assert (run.returncode, run.stdout) == (CANNOT_START, ""), run.stderr
     assert "Traceback" not in run.stderr
     return run.stderr.splitlines()[-1]

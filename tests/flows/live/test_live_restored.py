@@ -1,7 +1,5 @@
 """Streams and feed of a service that was restored from a backup: no hole, and no repeat with another content."""
 
-import subprocess
-import sys
 from collections.abc import Iterable
 from contextlib import closing
 from datetime import timedelta
@@ -14,8 +12,9 @@ from clearhold.store.live.streams import place_of, stream_key
 from clearhold.store.redis_log.connect import connect_sync
 from tests.support.listening import Listener
 from tests.support.live_feed import DAY, WIRE, LiveBank, LiveFeed, now
-from tests.support.running_service import COMMAND, RunningService
+from tests.support.running_service import RunningService
 from tests.support.waiting import eventually
+from tests.support.warm import ran
 
 SCORED: Final = "transfer.scored"
 ALONE: Final = ("--scorers", "0", "--live", "on")
@@ -23,8 +22,7 @@ Entry = tuple[bytes, dict[bytes, bytes]]
 
 
 def run(*arguments: str | Path) -> None:
-    command = [sys.executable, "-c", COMMAND, *map(str, arguments)]
-    made = subprocess.run(command, capture_output=True, text=True, check=False)
+    made = ran(*arguments)
     assert made.returncode == 0, made.stderr
 
 
