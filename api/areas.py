@@ -47,6 +47,7 @@ from clearhold.api.limits.routes import AREA as LIMITS
 from clearhold.api.lists.handlers import SERVICES
 from clearhold.api.live.routes import AREA as LIVE
 from clearhold.api.metrics.routes import AREA as METRICS
+from clearhold.api.metrics.scores import AREA as SCORE_METRICS
 from clearhold.api.notes.routes import AREA as NOTES
 from clearhold.api.openapi.document import document_of
 from clearhold.api.overview.routes import AREA as OVERVIEW
@@ -98,6 +99,7 @@ AREAS: Final[tuple[Area, ...]] = (
     LIMITS,
     LIVE,
     METRICS,
+    SCORE_METRICS,
     NOTES,
     OVERVIEW,
     PARTIES,

@@ -27,6 +27,7 @@ from clearhold.api.limits.service import LimitService
 from clearhold.api.lists.exports import Downloads
 from clearhold.api.live.routes import LiveService
 from clearhold.api.metrics.routes import MetricsService
+from clearhold.api.metrics.scores import ScoreMetrics
 from clearhold.api.notes.routes import NoteService
 from clearhold.api.overview.routes import OverviewService
 from clearhold.api.parties.routes import PartyService
@@ -88,6 +89,7 @@ class ConsoleServices(NamedTuple):
     record: RecordService
     rules: RuleService
     scorecards: ScorecardService
+    score_metrics: ScoreMetrics
     search: SearchService
     signing_key_states: SigningKeyService
     stacks: StackService

@@ -224,6 +224,7 @@ PARAMETERS: Final[Mapping[str, str]] = {
     "source[]": "Only of these sources.",
     "status[]": "Only in these states.",
     "subjectType[]": "Only about subjects of these types.",
+    "weeks": "How many weeks back to look, this one included.",
     "week": "An ISO week, as in 2026-W37. Left out: the last one that is over.",
     "type[]": "Only of these types.",
 }

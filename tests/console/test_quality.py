@@ -17,7 +17,9 @@ def shown_in(section: Locator) -> list[list[str]]:
 def as_shown(head: str, cell: str) -> str:
     """A cell of a file as its table has it."""
     if cell == "":
-        return "not measured" if head == "Share" else NO_VALUE
+        return "not measured" if head in {"Share", "Index"} else NO_VALUE
+    if head == "Index":
+        return cell
     return f"{float(cell):.1%}" if "." in cell and not cell.endswith("h") else cell
 
 
@@ -40,10 +42,10 @@ def test_given_the_figures_of_a_program_then_each_file_has_what_its_table_has(
         page.get_by_role("button", name="Show").click()
         page.wait_for_url("**days=90**")
         sections = page.locator("section:has(table.figures)").all()
-        assert len(sections) >= 5
+        assert len(sections) >= 9
         for section in sections:
             heads, *rows = file_of(page, section, tmp_path)
             told = [[as_shown(head, cell) for head, cell in zip(heads, row, strict=True)] for row in rows]
             assert [[cell.replace(",", "") for cell in row] for row in shown_in(section)] == told
-        assert page.locator("svg.shares title").count() == 4
+        assert page.locator("svg.shares title").count() == 7
         assert not person.faults

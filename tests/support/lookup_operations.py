@@ -23,8 +23,17 @@ def _timeline(kind: str, name: str) -> tuple[Operation, Operation]:
 
 _SEARCH: Final = Operation(method="GET", path="/api/search", access=Access.BEARER, scope="alerts:read", asks="q=acht")
 
+
+def _figures(path: str) -> tuple[Operation, Operation]:
+    """Figures of everything and of one program."""
+    everything = Operation(method="GET", path=path, access=Access.BEARER, scope="reports")
+    return everything, msgspec.structs.replace(everything, query=(("programId", "program"),), names="a program")
+
+
 LOOKUP_OPERATIONS: Final = (
     *CONFIG_OPERATIONS,
+    *_figures("/api/metrics/scores"),
+    *_figures("/api/metrics/drift"),
     _SEARCH,
     msgspec.structs.replace(_SEARCH, query=(("programId", "program"),), names="a program"),
     *_timeline("transfer", "transfer"),

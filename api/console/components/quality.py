@@ -17,11 +17,16 @@ _text: Final = h.Element("text")
 _BAR, _LEFT, _WIDE = 22, 150, 420
 INTERVAL: Final = ("Share", "95 % from", "95 % to", "n")
 
+MAIN: Final = frozenset({"Share", "Index"})
+"""The heads of what a table is about: a figure that was not measured says so there."""
+
 Cell = str | int | float | None
 
 
 class FigureTable(NamedTuple):
-    """``rows`` begin with a name; None is not measured. The chart has ``shares``, by name."""
+    """``rows`` begin with a name; None is not measured. The chart has ``shares``, by name, or is
+    ``drawing``.
+    """
 
     key: str
     title: str
@@ -29,6 +34,7 @@ class FigureTable(NamedTuple):
     heads: tuple[str, ...]
     rows: tuple[tuple[Cell, ...], ...]
     shares: tuple[tuple[str, Measured], ...] = ()
+    drawing: h.Node = None
 
 
 def row_of(name: str, share: Measured) -> tuple[Cell, ...]:
@@ -46,7 +52,7 @@ def figure(table: FigureTable, query: str) -> h.Element:
     return h.section(id=table.key)[
         h.h2[table.title],
         h.p[table.words],
-        _chart(table) if table.shares else None,
+        _chart(table) if table.shares else table.drawing,
         h.div(".wide", tabindex="0", role="region", aria_label=table.title)[
             h.table(".endpoints.figures")[
                 h.thead[h.tr[(h.th(scope="col")[each] for each in table.heads)]],
@@ -70,7 +76,7 @@ def _row(table: FigureTable, cells: tuple[Cell, ...]) -> h.Element:
 
 def _words(head: str, cell: Cell) -> h.Node:
     if cell is None:
-        return h.span(title="not measured")["not measured" if head == "Share" else NO_VALUE]
+        return h.span(title="not measured")["not measured" if head in MAIN else NO_VALUE]
     if isinstance(cell, float):
         return f"{cell:.1%}"
     return f"{cell:,}" if isinstance(cell, int) else cell

@@ -8,10 +8,12 @@ import htpy as h
 import msgspec
 
 from clearhold.api.console.components.quality import INTERVAL, QUALITY, FigureTable, csv_of, figure, row_of
+from clearhold.api.console.components.score_tables import drift_table, score_tables
 from clearhold.api.console.components.words import count, marked, moment, money
 from clearhold.api.console.visit import Answer, FileAnswer, HtmlAnswer, Visit
 from clearhold.api.http.request_schema import RequestSchema
 from clearhold.api.metrics.routes import DecisionHours, Metrics, MetricsHistoryQuery, MetricsQuery
+from clearhold.api.metrics.scores import DriftQuery, ScoreDrift, ScoreFigures, ScoreQuery
 from clearhold.features.core.errors import ErrorCode, NotFoundError
 from clearhold.features.core.measured import Measured
 from clearhold.features.core.principal import KeyScope
@@ -21,6 +23,10 @@ FILE: Final = f"{QUALITY}/{{table:str}}"
 DAYS: Final = (7, 30, 90, 365)
 _METRICS: Final = RequestSchema(MetricsQuery)
 _HISTORY: Final = RequestSchema(MetricsHistoryQuery)
+_SCORES: Final = RequestSchema(ScoreQuery)
+_DRIFTS: Final = RequestSchema(DriftQuery)
+FEWEST_WEEKS: Final = 4
+MOST_WEEKS: Final = 52
 _READING: Final = (
     ". Shares have the 95 % interval of Wilson and the number of observations. A figure that was not measured says so, "
     "and is never 0. Labels favour alerted transfers."
@@ -91,7 +97,21 @@ def _filters(visit: Visit) -> h.Element:
 
 async def _tables(visit: Visit, metrics: Metrics) -> list[FigureTable]:
     cards = await _cards(visit) if visit.principal.has_scope(KeyScope.POLICIES) else []
-    return [*_of_metrics(metrics), await _history(visit), *cards]
+    of_scores = score_tables(await _scores(visit))
+    return [*_of_metrics(metrics), *of_scores, drift_table(await _drift(visit)), await _history(visit), *cards]
+
+
+async def _scores(visit: Visit) -> ScoreFigures:
+    query = _SCORES.read_query([("days", visit.query.get("days") or "30"), *_program(visit)])
+    return await visit.services.score_metrics.read(visit.principal, query)
+
+
+async def _drift(visit: Visit) -> ScoreDrift:
+    """Of the same days in whole weeks, and of four at least."""
+    days = int(visit.query.get("days") or "30")
+    weeks = min(MOST_WEEKS, max(FEWEST_WEEKS, days // 7))
+    query = _DRIFTS.read_query([("weeks", str(weeks)), *_program(visit)])
+    return await visit.services.score_metrics.drift(visit.principal, query)
 
 
 def _of_metrics(metrics: Metrics) -> Iterable[FigureTable]:
