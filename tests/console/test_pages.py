@@ -55,6 +55,7 @@ def paths(reader: Person) -> dict[str, str]:
         "programs": "/console/programs",
         "program": program,
         "workspace": stack,
+        "stack-events": f"{stack.partition('?')[0]}/events",
         "thing": f"/console/things/account/{account}",
         "graph": f"/console/graph?around=account:{account}",
         "search": "/console/search?q=bacc",

@@ -61,7 +61,7 @@ _FLAGS: Final[Mapping[tuple[str, str], str]] = {
 }
 ORDERS: Final[Mapping[StackSort, str]] = {
     StackSort.DUE_AT: "due first",
-    StackSort.WORST: "worst first",
+    StackSort.WORST: "worst first: hard, then hold",
     StackSort.SCORE: "highest score",
     StackSort.HELD_CENTS: "most money held",
     StackSort.SIZE: "most alerts",

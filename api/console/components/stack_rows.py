@@ -23,7 +23,7 @@ from clearhold.api.console.components.words import (
 )
 from clearhold.api.stacks.schemas import Stack
 from clearhold.features.core.instants import DAY_US, written_instant
-from clearhold.features.core.vocabulary import Band, StackKind, SubjectType
+from clearhold.features.core.vocabulary import AlertStatus, Band, StackKind, SubjectType
 
 ID_LETTERS: Final = 8
 _US_PER_S: Final = 1_000_000
@@ -88,7 +88,7 @@ def row(stack: Stack, programs: Mapping[str, str], now: int) -> h.Element:
             h.span(".size", role="img", aria_label=count(stack.size, "alert"))[str(stack.size)]
             if stack.size > 1
             else None,
-            who(stack),
+            who(stack, programs),
             h.code[stack.who.id],
             outsider(programs.get(stack.program_id)),
             h.span(".sentence")[_marks(stack), outsider(stack.sentence, most=SENTENCE_LETTERS)],
@@ -96,9 +96,10 @@ def row(stack: Stack, programs: Mapping[str, str], now: int) -> h.Element:
     ]
 
 
-def who(stack: Stack) -> h.Element:
-    """The name of the person or firm that a stack is about."""
-    return outsider(stack.who.name, _NO_NAME.get(stack.who.type, "name not known"))
+def who(stack: Stack, programs: Mapping[str, str]) -> h.Element:
+    """The name of the person, firm or program that a stack is about."""
+    name = programs.get(stack.who.id) if stack.who.type is SubjectType.PROGRAM else stack.who.name
+    return outsider(name, _NO_NAME.get(stack.who.type, "name not known"))
 
 
 def due(stack: Stack, now: int) -> h.Element:
@@ -124,6 +125,10 @@ def _marks(stack: Stack) -> str:
     words = []
     if stack.held_cents != "0":
         words.append(f"{money(stack.held_cents)} held")
+    elif AlertStatus.HELD in stack.statuses:
+        words.append("held")
+    if AlertStatus.ESCALATED in stack.statuses:
+        words.append("escalated")
     if stack.hard_signal:
         words.append("hard signal")
     if stack.kind is StackKind.APPEAL:
@@ -152,7 +157,9 @@ def _line(stack: Stack, programs: Mapping[str, str], now: int) -> h.Element:
         h.td[band_points(stack)],
         h.td(".number")[f"{stack.size:,}"],
         h.th(scope="row")[
-            h.a(id=f"stack-{stack.id}", href=f"/console/stacks/{stack.id}")[who(stack)], " ", h.code[stack.who.id]
+            h.a(id=f"stack-{stack.id}", href=f"/console/stacks/{stack.id}")[who(stack, programs)],
+            " ",
+            h.code[stack.who.id],
         ],
         h.td[outsider_prose(stack.sentence)],
         h.td[outsider(programs.get(stack.program_id)), " simulated" if stack.simulated is True else None],

@@ -45,7 +45,7 @@ from clearhold.api.dispositions.routes import Disposition, DispositionsQuery
 from clearhold.api.record.service import VerifyQuery
 from clearhold.features.core.errors import NotFoundError, RiskError
 from clearhold.features.core.instants import MINUTE_US, format_instant, written_instant
-from clearhold.features.core.vocabulary import AlertStatus
+from clearhold.features.core.vocabulary import AlertStatus, SubjectType
 
 MOST_SIGNED: Final = 100
 NOT_SIGNED: Final = "No decision is on the record."
@@ -107,7 +107,7 @@ async def page_of(
         ],
     ]
     content = workspace if visit.target not in {None, MAIN} else beside_queue(view.stack.id, workspace)
-    return HtmlAnswer(view.stack.who.name or view.stack.who.id, content, status=status, headers=headers)
+    return HtmlAnswer(_title(view), content, status=status, headers=headers)
 
 
 def _decides(visit: Visit, view: WorkspaceView) -> bool:
@@ -219,10 +219,18 @@ def _head(visit: Visit, view: WorkspaceView) -> h.Element:
     ]
 
 
+def _title(view: WorkspaceView) -> str:
+    if view.stack.who.type is SubjectType.PROGRAM:
+        return view.program.name
+    return view.stack.who.name or view.stack.who.id
+
+
 def _who(view: WorkspaceView) -> h.Node:
     """A stack by account has its owner's name where the owner is known."""
     if view.stack.who.name:
         return outsider(view.stack.who.name)
+    if view.stack.who.type is SubjectType.PROGRAM:
+        return outsider(view.program.name)
     account = view.account
     if account is None:
         return outsider(None, f"{view.stack.who.type.value}, name not known")

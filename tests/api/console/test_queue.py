@@ -9,6 +9,7 @@ import pytest
 from clearhold.features.core.instants import DAY_US, MINUTE_US, format_instant, written_instant
 from tests.support.alerting import NARRATIVE, deliver, party
 from tests.support.console import Browser, ConsoleApp
+from tests.support.dom import DomPage
 from tests.support.running_app import RunningApp
 from tests.support.stacking import decide_many, stacks, story
 
@@ -219,3 +220,28 @@ def test_given_an_assigned_stack_then_the_row_names_the_person_and_the_filter_ha
     assert "with ann@bank.example" in page
     assert links_of(page, "chip") == [QUEUE]
     assert ids_in(browser.get(f"{QUEUE}?assignee=bob").text) == []
+
+
+def test_given_a_stack_by_a_program_then_its_row_and_its_page_have_the_programs_name(
+    browser: Browser, two_stories: list[dict[str, Any]]
+) -> None:
+    of_programs = [each for each in two_stories if each["who"]["type"] == "program"]
+    assert of_programs
+    for stack in of_programs:
+        row = DomPage(browser.get(QUEUE).text).one("a", id=f"stack-{stack['id']}")
+        assert "Payroll" in row.text.split(stack["who"]["id"])[0]
+        page = browser.get(f"/console/stacks/{stack['id']}").text
+        assert "<title>Payroll" in page
+        assert "name not known" not in page
+
+
+def test_given_alerts_that_were_held_or_escalated_then_their_row_says_that_they_wait_as_such(
+    api: RunningApp, tenant: dict[str, Any], browser: Browser, two_stories: list[dict[str, Any]]
+) -> None:
+    stack = next(each for each in two_stories if each["key"] == "bacc_2")
+    before = DomPage(browser.get(QUEUE).text).one("a", id=f"stack-{stack['id']}").text
+    decide_many(api, api.operator(tenant), stack["alertIds"], decision="escalate")
+    api.catch_up()
+    after = DomPage(browser.get(QUEUE).text).one("a", id=f"stack-{stack['id']}").text
+    assert "escalated" not in before
+    assert "escalated" in after
