@@ -1,4 +1,4 @@
-"""Pages are written in slices on the event loop: what waits there, a pre-flight above all, waits for one slice."""
+"""Pages are written in slices on the event loop, so that a pre-flight which waits there waits for one slice."""
 
 import asyncio
 from collections.abc import Iterator
