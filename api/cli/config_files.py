@@ -13,13 +13,13 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 import msgspec
-import yaml
 
-from clearhold.api.cli.rule_files import FileFault, RuleFileError, line_of, plain_scalar, read_yaml
+from clearhold.api.cli.rule_files import line_of
+from clearhold.api.config.yaml_text import HEAD, written_files, written_head
+from clearhold.api.http.yaml_documents import FileFault, RuleFileError, read_yaml
 from clearhold.features.configuration.files import MOST_FILES, SCHEMA, ConfigFile
 from clearhold.store.given_files import MOST_GIVEN_BYTES, TooLargeError, read_given
 
-HEAD: Final = "clearhold.yaml"
 FOLDERS: Final = ("policies", "programs", "rules", "webhooks")
 MOST_BYTES: Final = 500_000
 _END: Final = b"\n...\n"
@@ -27,7 +27,6 @@ _NOT_WHOLE: Final = "is missing: this is no configuration, or its export did not
 _FOREIGN: Final = "is no file of a configuration. Move it away, or write into another directory"
 _SCHEMA_LINE: Final = f"schema: {SCHEMA}".encode()
 _FRESH: Final = ".new"
-_WIDTH: Final = 110
 
 
 class DirFault(NamedTuple):
@@ -59,14 +58,6 @@ class ReadConfig(NamedTuple):
     lines: Mapping[str, Mapping[str, int]]
 
 
-def yaml_text(value: Mapping[str, Any]) -> str:
-    """A value as YAML, in the order of its fields."""
-    body = yaml.dump(
-        dict(value), Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=_WIDTH, default_flow_style=False
-    )
-    return f"schema: {SCHEMA}\n{body if value else ''}...\n"
-
-
 def write_config(folder: Path, tenant: str, files: Iterable[ConfigFile]) -> None:
     """Write a configuration, and remove the files of one that was there before.
 
@@ -75,7 +66,7 @@ def write_config(folder: Path, tenant: str, files: Iterable[ConfigFile]) -> None
     foreign = [path for path in _paths(folder) if not _is_of_configuration(path)]
     if foreign:
         raise ConfigDirError(DirFault(path.relative_to(folder).as_posix(), _FOREIGN) for path in foreign)
-    texts = {file.path: yaml_text(file.value).encode() for file in files}
+    texts = written_files(files)
     (folder / HEAD).unlink(missing_ok=True)
     for path in [*_paths(folder)]:
         if path.relative_to(folder).as_posix() not in texts:
@@ -85,7 +76,7 @@ def write_config(folder: Path, tenant: str, files: Iterable[ConfigFile]) -> None
     for path in sorted((each for each in folder.glob("programs/*") if each.is_dir()), reverse=True):
         if not any(path.iterdir()):
             path.rmdir()
-    _write(folder / HEAD, yaml_text({"tenant": tenant}).encode())
+    _write(folder / HEAD, written_head(tenant))
 
 
 def read_config(folder: Path) -> ReadConfig:
@@ -196,23 +187,3 @@ def _write(path: Path, content: bytes) -> None:
     fresh = path.with_name(f".{path.name}{_FRESH}")
     fresh.write_bytes(content)
     fresh.replace(path)
-
-
-class _Dumper(yaml.SafeDumper):
-    """Quotes a text that a reader of YAML 1.2 would take for a number, a truth value or null."""
-
-    def increase_indent(self, flow: bool = False, indentless: bool = False) -> None:  # noqa: ARG002, FBT001, FBT002 - theirs
-        """Indent lists in mappings too."""
-        super().increase_indent(flow, indentless=False)
-
-    def ignore_aliases(self, data: Any) -> bool:  # noqa: ARG002 - theirs
-        """Never write anchors."""
-        return True
-
-
-def _represented(dumper: yaml.SafeDumper, text: str) -> yaml.Node:
-    style = None if isinstance(plain_scalar(text), str) else "'"
-    return dumper.represent_scalar("tag:yaml.org,2002:str", text, style=style)
-
-
-_Dumper.add_representer(str, _represented)

@@ -16,7 +16,8 @@ from rich.table import Table
 from rich.text import Text
 
 from clearhold.api.cli.options import EXIT_NOT_STARTED, Operator, Url, fail, note, token_option
-from clearhold.api.cli.rule_files import RuleFileError, read_rules
+from clearhold.api.cli.rule_files import read_rules
+from clearhold.api.http.yaml_documents import RuleFileError
 from clearhold.client.answers import RefusedError, UnreachableError
 from clearhold.client.client import ClearholdClient
 from clearhold.features.core.measured import Measured

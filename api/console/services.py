@@ -9,6 +9,7 @@ from clearhold.api.alerts.routes import AlertService
 from clearhold.api.assignments.routes import AssignmentService
 from clearhold.api.autonomy.routes import AutonomyService
 from clearhold.api.bank_keys.routes import BankKeyService
+from clearhold.api.config.service import ConfigService
 from clearhold.api.console.openid import OpenIdSignIn
 from clearhold.api.console.passkeys import PasskeyDesk
 from clearhold.api.console.presence import Presence
@@ -67,6 +68,7 @@ class ConsoleServices(NamedTuple):
     assignments: AssignmentService
     autonomy: AutonomyService
     bank_keys: BankKeyService
+    config: ConfigService
     counts: CountService
     dispositions: DispositionService
     downloads: Downloads

@@ -76,6 +76,7 @@ def paths(reader: Person) -> dict[str, str]:
         "webhook": link_on(reader, "/console/settings/webhooks", ".endpoints a"),
         "signing-keys": "/console/settings/signing-keys",
         "bank-keys": "/console/settings/bank-keys",
+        "configuration": "/console/settings/configuration?change=policies/clock.yaml",
         "policies": "/console/settings/policies",
         "policy": link_on(reader, "/console/settings/policies", "#clock .endpoints a"),
         "retention": "/console/settings/retention",

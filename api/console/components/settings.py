@@ -16,6 +16,7 @@ SIGNING_KEYS: Final = f"{SETTINGS}/signing-keys"
 BANK_KEYS: Final = f"{SETTINGS}/bank-keys"
 RETENTION: Final = f"{SETTINGS}/retention"
 POLICIES: Final = f"{SETTINGS}/policies"
+CONFIGURATION: Final = f"{SETTINGS}/configuration"
 EVENTS: Final = f"{SETTINGS}/events"
 
 
@@ -63,6 +64,12 @@ SECTIONS: Final = (
         POLICIES,
         "Routing, clocks, caps, thresholds, lines of indicators and rates: versions, and the request of the next.",
         _has(KeyScope.POLICIES),
+    ),
+    SettingsSection(
+        "Configuration",
+        CONFIGURATION,
+        "All settings as files: export, the plan of a change, and its request.",
+        is_operator,
     ),
     SettingsSection("Retention", RETENTION, "How long everything is kept, and changes of it.", _has(KeyScope.POLICIES)),
     SettingsSection(

@@ -13,9 +13,10 @@ from hypothesis import strategies as st
 from typer.testing import CliRunner, Result
 
 from clearhold.api.cli.main import app
-from clearhold.api.cli.rule_files import RuleFileError, read_rules
+from clearhold.api.cli.rule_files import read_rules
 from clearhold.api.http.auth import UNKNOWN_BEARER
 from clearhold.api.http.request_schema import MOST_VALUES
+from clearhold.api.http.yaml_documents import RuleFileError
 from clearhold.client.client import ClearholdClient
 from clearhold.features.core.instants import HOUR_US, format_instant
 from clearhold.features.core.rules import Rule

@@ -1,0 +1,159 @@
+"""The configuration on the console: its files, a plan of a change, and the request that another person approves."""
+
+from http import HTTPStatus
+from io import BytesIO
+from pathlib import Path
+from typing import Any, Final
+from zipfile import ZipFile
+
+import httpx
+import pytest
+import yaml
+
+from clearhold.api.cli.config_files import read_config
+from tests.support.config_calls import CLOCK_PATH, RULE, RULE_PATH, ConfigCalls
+from tests.support.console import Browser, ConsoleApp
+from tests.support.dom import DomPage
+from tests.support.running_app import RunningApp
+
+PLACE: Final = "/console/settings/configuration"
+PLAN: Final = f"{PLACE}/plan"
+CLOCK: Final[dict[str, Any]] = {"autoHours": 1, "standardHours": 8, "complexHours": 72, "appealHours": 72}
+
+
+@pytest.fixture
+def config(api: RunningApp, tenant: dict[str, Any]) -> ConfigCalls:
+    return ConfigCalls(api, tenant)
+
+
+def planned(browser: Browser, files: Any) -> httpx.Response:
+    typed = files if isinstance(files, str) else yaml.safe_dump(files)
+    return browser.send_form(browser.get(PLACE), PLAN, files=typed)
+
+
+def requested(browser: Browser, page: httpx.Response, note: str = "The board wants it.") -> httpx.Response:
+    return browser.send_form(page, PLACE, note=note)
+
+
+def waiting(config: ConfigCalls) -> list[dict[str, Any]]:
+    listed: list[dict[str, Any]] = config.send("GET", "/api/actions?status=requested").json()["data"]
+    return listed
+
+
+def test_given_a_rule_and_a_clock_when_planned_and_requested_then_another_person_puts_both_in_force(
+    config: ConfigCalls, browser: Browser
+) -> None:
+    former = config.files()
+    page = planned(browser, {CLOCK_PATH: CLOCK, RULE_PATH: RULE})
+    assert page.status_code == HTTPStatus.OK, page.text
+    plan = DomPage(page.text).one("section", id="plan").text
+    assert "2 files differ. It waits for another person." in plan
+    assert "standardHours248" in "".join(plan.split()), "the field before and after"
+    assert "Backtest over 90 days" in plan
+    assert config.files() == former, "a plan writes nothing"
+
+    answers = [requested(browser, page) for _ in range(2)]
+    assert {each.headers["location"] for each in answers} == {f"{PLACE}?done=requested"}
+    assert "Nothing is in force until another person" in browser.get(answers[0].headers["location"]).text
+    (action,) = waiting(config)
+    assert config.files() == former
+    approved = config.send("POST", f"/api/actions/{action['id']}/approve", name="ben")
+    assert approved.json()["status"] == "executed", approved.text
+    now = config.files()
+    assert now[CLOCK_PATH] == CLOCK
+    assert now[RULE_PATH]["name"] == RULE["name"]
+    assert {path: now[path] for path in former if path != CLOCK_PATH} == {
+        path: value for path, value in former.items() if path != CLOCK_PATH
+    }
+    assert f"<summary><code><bdi>{RULE_PATH}</bdi>" in browser.get(PLACE).text
+
+
+def test_given_the_archive_then_it_is_the_directory_that_an_export_writes_each_time_the_same(
+    config: ConfigCalls, browser: Browser, tmp_path: Path
+) -> None:
+    archives = [browser.get(f"{PLACE}/archive") for _ in range(2)]
+    assert archives[0].content == archives[1].content
+    assert archives[0].headers["content-disposition"].endswith('.zip"')
+    with ZipFile(BytesIO(archives[0].content)) as packed:
+        packed.extractall(tmp_path)
+    read = read_config(tmp_path)
+    assert {each.path: each.value for each in read.files} == config.files()
+
+
+def test_given_a_file_to_change_then_the_form_has_its_text_and_that_text_changes_nothing(
+    config: ConfigCalls, browser: Browser
+) -> None:
+    page = browser.get(f"{PLACE}?change={CLOCK_PATH}")
+    typed = DomPage(page.text).one("textarea", name="files").text
+    assert yaml.safe_load(typed) == {CLOCK_PATH: config.files()[CLOCK_PATH]}
+    answer = browser.send_form(page, PLAN, files=typed)
+    assert "Nothing differs from the configuration in force." in DomPage(answer.text).one("section", id="plan").text
+    assert browser.get(f"{PLACE}?change=policies/none.yaml").status_code == HTTPStatus.NOT_FOUND
+
+
+def test_given_a_file_without_a_value_then_the_plan_removes_it(config: ConfigCalls, browser: Browser) -> None:
+    requested(browser, planned(browser, {RULE_PATH: RULE}))
+    (action,) = waiting(config)
+    config.send("POST", f"/api/actions/{action['id']}/approve", name="ben")
+    assert RULE_PATH in config.files()
+    page = planned(browser, f"{RULE_PATH}: null")
+    assert f"{RULE_PATH} removed" in DomPage(page.text).one("section", id="plan").text
+    requested(browser, page)
+    for each in waiting(config):
+        config.send("POST", f"/api/actions/{each['id']}/approve", name="ben")
+    assert RULE_PATH not in config.files()
+
+
+@pytest.mark.parametrize(
+    ("files", "words"),
+    [
+        ("", "at least one file"),
+        ("- 1", "at least one file"),
+        ("policies/clock.yaml: [1", "cannot be read"),
+        ("a: &a 1\nb: *a", "Anchors"),
+        ("policies/clock.yaml: {standardHours: 8}", "autoHours"),
+        ("policies/clock.yaml:\n  autoHours: soon", "autoHours"),
+        ("rules/none.yaml: null", "no such file"),
+        ("policies/clock.yaml: null", "every tenant has this policy"),
+        ("somewhere/else.yaml: {a: 1}", "somewhere/else.yaml"),
+        ("a: 1\na: 2", "stands twice"),
+        ("x: '</textarea><script>alert(1)</script>'", "x"),
+        ("[" * 5_000, "nested deeper"),
+    ],
+)
+def test_given_files_that_are_refused_then_the_page_says_why_and_keeps_the_typed_text(
+    config: ConfigCalls, browser: Browser, files: str, words: str
+) -> None:
+    answer = planned(browser, files)
+    assert answer.status_code == HTTPStatus.BAD_REQUEST, answer.text
+    page = DomPage(answer.text)
+    assert words in page.one("p", role="alert").text
+    assert page.one("textarea", name="files").text == files
+    assert "<script>alert" not in answer.text
+    assert waiting(config) == []
+
+
+def test_given_another_change_since_the_plan_then_the_request_is_refused_and_nothing_waits(
+    config: ConfigCalls, browser: Browser
+) -> None:
+    page = planned(browser, {CLOCK_PATH: CLOCK})
+    other = config.files() | {RULE_PATH: RULE}
+    action = config.apply(other).json()["action"]
+    config.send("POST", f"/api/actions/{action['id']}/approve", name="ben")
+    assert RULE_PATH in config.files()
+    answer = requested(browser, page)
+    assert answer.status_code == HTTPStatus.CONFLICT, answer.text
+    assert "Plan again" in DomPage(answer.text).one("p", role="alert").text
+    assert waiting(config) == []
+
+
+def test_given_a_key_then_its_session_does_not_read_the_configuration(
+    console: ConsoleApp, api: RunningApp, tenant: dict[str, Any]
+) -> None:
+    body = {"name": "k", "mode": "live", "scopes": ["policies"]}
+    key = api.client.post("/api/keys", json=body, headers=api.operator(tenant)).json()
+    reader = console.browser()
+    assert reader.sign_in(key["secret"]).status_code == HTTPStatus.SEE_OTHER
+    for place in (PLACE, f"{PLACE}/archive"):
+        assert reader.get(place).status_code == HTTPStatus.FORBIDDEN
+    assert PLACE not in reader.get("/console/settings").text
