@@ -31,6 +31,7 @@ _READING: Final = (
     ". Shares have the 95 % interval of Wilson and the number of observations. A figure that was not measured says so, "
     "and is never 0. Labels favour alerted transfers."
 )
+_CHALLENGED: Final = "Champion and challenger"
 _PAST_DAYS: Final = "60"
 _SUFFIX: Final = ".csv"
 
@@ -226,6 +227,6 @@ async def _cards(visit: Visit) -> list[FigureTable]:
             for name, figures in pairs
             for figure in ("precision", "recall")
         )
-        title = f"Challenger {each['version']}"
+        title = f"{_CHALLENGED} {each['version']}"
         tables.append(_shares_table(each["version"], title, words, "Card", shares))
-    return tables
+    return tables or [FigureTable("challenger", _CHALLENGED, "No card runs in shadow.", ("Card", *INTERVAL), ())]
