@@ -35,7 +35,7 @@ def test_given_a_row_that_loads_when_the_next_one_is_chosen_then_the_workspace_i
     with desk.person(chromium) as ann:
         page = ann.page
         page.goto(QUEUE)
-        first, second, third = ids(page)[:3]
+        first, _, second, third = ids(page)[:4]  # the row below the first one is read ahead
         form_of(page, first)
         ann.held = {f"/console/stacks/{second}", f"/console/stacks/{third}"}
         page.locator(f"#stack-{second}").click()
