@@ -93,7 +93,7 @@ def serve(settings: Settings, *, on_ready: Callable[[str], None]) -> None:
         database = joined_database(data_dir, begun, scoring.segments, opened, accept_loss=settings.accept_loss)
         stores = open_stores(data_dir, begun.target, database, base_url, scoring, opened)
         bank_work, webhooks = _bank_work(stores, settings), _webhooks(stores, allow_local=settings.allow_local)
-        feed, importer = live_feed(stores), agent_importer(stores, settings.scan_index_url)
+        feed, importer = live_feed(stores, data_dir), agent_importer(stores, settings.scan_index_url)
         follow = (bank_work.offer, webhooks.dispatcher.rows.on_commit)
         started = _started_flow(scoring, stores, data_dir, begun.target, opened, follow, feed, webhooks, settings)
         backfills = _backfills(stores, data_dir, begun.target, opened)

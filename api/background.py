@@ -19,10 +19,12 @@ from clearhold.flows.backfill.service import BackfillService
 from clearhold.flows.bank_work import BankWork, Webhooks
 from clearhold.flows.engine import Engine, restore_lost_policies, tick_every_minute
 from clearhold.flows.live.feed import CommitFeed
+from clearhold.flows.live.log_history import LogHistory
 from clearhold.flows.live.missed import MissedEvents
 from clearhold.flows.openid.provider import OpenIdClient, OpenIdProvider
 from clearhold.flows.running.bank_http import http_client
 from clearhold.flows.running.supervision import Supervision, Work
+from clearhold.store.data_dir import DataDir
 from clearhold.store.duck.live_rows import CommittedLiveRows
 from clearhold.store.openid_logins import OpenIdLogins
 
@@ -63,7 +65,7 @@ def openid_sign_in(stores: Stores, settings: Settings, base_url: str) -> OpenIdS
     return OpenIdSignIn(config, provider, OpenIdLogins(stores.hot, stores.box, stores.clock), stores.clock)
 
 
-def live_feed(stores: Stores) -> CommitFeed:
+def live_feed(stores: Stores, data_dir: DataDir) -> CommitFeed:
     """The tenant's own actions are in the shard of its id."""
     programs, shards = stores.registry.tenancy.programs, stores.progress.shards
 
@@ -71,7 +73,8 @@ def live_feed(stores: Stores) -> CommitFeed:
         return {shard_of(each, shards) for each in (tenant_id, *programs.ids_of_tenant(tenant_id))}
 
     rows = CommittedLiveRows(stores.database)
-    missed = MissedEvents(rows, stores.progress, shards_of=shards_of, is_simulated=programs.is_simulated)
+    history = LogHistory(data_dir.identity.log_id, data_dir.ancestors)
+    missed = MissedEvents(rows, stores.progress, history, shards_of=shards_of, is_simulated=programs.is_simulated)
     return CommitFeed(missed, shards=shards)
 
 

@@ -31,6 +31,7 @@ from clearhold.store.data_dir import (
     MASTER_KEY,
     RESTORING,
     DataDir,
+    LogAncestor,
     read_layout,
     read_master_key,
     write_layout,
@@ -204,7 +205,9 @@ def unpacked(backup: Path, data: Path, *, master_key: Path | None, is_elsewhere:
                 _copy_file(backup / name, data / name)
         if master_key is not None and not (data / MASTER_KEY).exists():
             _copy_file(master_key, data / MASTER_KEY)
-        write_layout(data, msgspec.structs.replace(layout, log_id=new_id()))
+        until = tuple(manifest.until.get(shard_name(shard), 0) for shard in range(layout.shards))
+        ancestors = (*layout.ancestors, LogAncestor(log_id=layout.log_id, until=until))
+        write_layout(data, msgspec.structs.replace(layout, log_id=new_id(), ancestors=ancestors))
         yield manifest
         marker.unlink()
     except BaseException:

@@ -48,13 +48,24 @@ class LogIdentity(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     shards: int
 
 
-class Layout(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
-    """Fixed when a data directory is created: its log, and the digest of the key that seals its secrets."""
+class LogAncestor(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
+    """A log of whose backup this one was made: they have the same entries up to ``until``, an offset of each shard."""
+
+    log_id: str
+    until: tuple[int, ...]
+
+
+class Layout(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True, omit_defaults=True):
+    """Fixed when a data directory is created: its log, and the digest of the key that seals its secrets.
+
+    ``ancestors`` are the logs behind a restored backup, the oldest first.
+    """
 
     version: int
     log_id: str
     shards: int
     master_key_sha256: str
+    ancestors: tuple[LogAncestor, ...] = ()
 
 
 class _Version(msgspec.Struct):
@@ -68,6 +79,7 @@ class DataDir:
         self.path = path
         self.shards = layout.shards
         self.identity = LogIdentity(log_id=layout.log_id, shards=layout.shards)
+        self.ancestors = layout.ancestors
         self.redis_dir = path / "redis"
         self.duckdb_path = path / "clearhold.duckdb"
         self.snapshots_dir = path / "checkpoints"

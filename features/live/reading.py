@@ -11,7 +11,7 @@ from clearhold.features.core.vocabulary import about
 from clearhold.features.live.payloads import LiveKind
 
 LONGEST_ID: Final = 32_768
-EVENT_ID: Final = r"^[0-9]{1,16}-[0-9]{1,16}\.[A-Za-z0-9_-]{4,}$(?!\n)"
+EVENT_ID: Final = r"^[0-9]{1,16}-[0-9]{1,16}\.[A-Za-z0-9_-]{4,}(\.[A-Za-z0-9_-]{8})?$(?!\n)"
 """The form of an event's id. Not every text of this form is one."""
 
 

@@ -30,6 +30,7 @@ class FeedAnswer:
         """
         if self._missed.is_unknown(self._position):
             yield self._begin_now(Resync.UNKNOWN_POSITION)
+        self._position.log = self._ring.end.log  # also of a position that the log and a former one share
         has_newest_id = False
         while not self.ended.done():
             events, upto = self._ring.after(self._position), None

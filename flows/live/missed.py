@@ -12,6 +12,7 @@ from anyio import CapacityLimiter, to_thread
 
 from clearhold.flows.live.committed import IsSimulated, events_of
 from clearhold.flows.live.feed_events import FeedEvent, feed_events
+from clearhold.flows.live.log_history import LogHistory
 from clearhold.flows.live.positions import ALL_READ, Position, ShardPlace
 from clearhold.store.duck.live_rows import CommittedLiveRows, OffsetSpan
 from clearhold.store.redis_log.progress import LogProgress
@@ -29,12 +30,13 @@ class MissedEvents:
         self,
         rows: CommittedLiveRows,
         progress: LogProgress,
+        history: LogHistory,
         *,
         shards_of: Callable[[str], Iterable[int]],
         is_simulated: IsSimulated,
         most_rows: int = STORED_ROWS,
     ) -> None:
-        self._rows, self._progress, self._most_rows = rows, progress, most_rows
+        self._rows, self._progress, self._history, self._most_rows = rows, progress, history, most_rows
         self._shards_of, self._is_simulated = shards_of, is_simulated
         self._threads = CapacityLimiter(_READS_AT_ONCE)
         self._under_way: dict[tuple[str, str], asyncio.Task[_Missed]] = {}
@@ -42,11 +44,14 @@ class MissedEvents:
     def now(self, tenant_id: str) -> Position:
         """Behind everything that is committed."""
         committed = self._progress.committed_offset
-        return Position({shard: ShardPlace(committed(shard), ALL_READ) for shard in self._shards_of(tenant_id)})
+        places = {shard: ShardPlace(committed(shard), ALL_READ) for shard in self._shards_of(tenant_id)}
+        return Position(places, self._history.mark)
 
     def is_unknown(self, position: Position) -> bool:
-        """Whether it is behind entries that were never committed: it is of another log, or invented."""
-        return any(place.offset > self._progress.committed_offset(shard) for shard, place in position.places.items())
+        """Whether it is of another log, beyond what both have, or behind entries that were never committed."""
+        return not self._history.has(position) or any(
+            place.offset > self._progress.committed_offset(shard) for shard, place in position.places.items()
+        )
 
     async def after(self, tenant_id: str, position: Position) -> _Missed:
         """The events after a position, None when they are too many, and the position up to which they are.

@@ -5,10 +5,12 @@ position has a place for each shard: the offset of an entry, and how many of the
 read. It is the text of an event's id, so that the id alone, sent back, continues after the event without a hole and
 without a repeat, in whatever order the shards were committed, also by another process.
 
-    1772463845123-44040192.AQCEw...      entry ``ms-seq`` as in Redis, then the position in base64url
+    1772463845123-44040192.AQCEw....Zk3_b2Qx    entry ``ms-seq`` as in Redis, the position in base64url, the log
 
 Position  for each shard, in order, four varints: shard, milliseconds and sequence of the offset, events read of the
           entry; 0 of them stands for all. A shard that is not there has no place: all its events are unread
+Log       the mark of the log whose offsets these are. A restored backup is a separate log: it goes on with other
+          entries, whose offsets soon are above those of the original
 Errors    ``ValueError`` for a text that is no position
 """
 
@@ -43,11 +45,12 @@ BEGINNING: Final = ShardPlace(0, ALL_READ)
 
 
 class Position:
-    """A place for each shard."""
+    """A place for each shard of the log with the mark ``log``; an empty mark is of no log."""
 
-    __slots__ = ("_packed", "_places")
+    __slots__ = ("_packed", "_places", "log")
 
-    def __init__(self, places: Mapping[int, ShardPlace]) -> None:
+    def __init__(self, places: Mapping[int, ShardPlace], log: str = "") -> None:
+        self.log = log
         self._places = dict(sorted(places.items()))
         self._packed = {shard: _packed(shard, place) for shard, place in self._places.items()}
 
@@ -56,7 +59,7 @@ class Position:
         return self._places
 
     def copy(self) -> "Position":
-        copied = Position({})
+        copied = Position({}, self.log)
         copied._places, copied._packed = self._places.copy(), self._packed.copy()
         return copied
 
@@ -81,14 +84,15 @@ class Position:
 
     def id_after(self, entry: str = NO_ENTRY) -> str:
         """The id of an event from this entry, read last."""
-        return f"{entry}.{urlsafe_b64encode(b''.join(self._packed.values())).rstrip(b'=').decode()}"
+        coded = urlsafe_b64encode(b"".join(self._packed.values())).rstrip(b"=").decode()
+        return f"{entry}.{coded}.{self.log}" if self.log else f"{entry}.{coded}"
 
     @classmethod
     def read_id(cls, text: str, shards: int) -> Self:
         """The position in an id; ``shards`` is the number of shards of the log."""
         if len(text) > LONGEST_ID or _ID.fullmatch(text) is None:
             raise ValueError("An id has the form of an entry and a position.")
-        _, _, coded = text.partition(".")
+        _, coded, *log = text.split(".")
         packed = b64decode(coded + "=" * (-len(coded) % 4), altchars=b"-_", validate=True)
         numbers = _numbers(packed)
         places: dict[int, ShardPlace] = {}
@@ -99,7 +103,7 @@ class Position:
                 raise ValueError("A place of the position does not exist.")
             places[shard] = ShardPlace(ms << SEQ_BITS | seq, read or ALL_READ)
             last = shard
-        return cls(places)
+        return cls(places, *log)
 
 
 def _packed(shard: int, place: ShardPlace) -> bytes:

@@ -99,9 +99,15 @@ def test_given_a_backup_that_is_restored_when_it_goes_on_then_streams_and_feed_c
             send(feed, range(20, 23))
             eventually(lambda: len(behind.of(SCORED)) == 8)
         went_on = entries_of(restored, feed, with_text=b"wire_22")
+        assert place_of(went_on[-1][0].decode()) > place_of(lost.partition(".")[0])
+        with Listener(restored.port, token, last_id=lost) as passed:
+            assert [each.data for each in passed.told] == [{"reason": "unknown_position"}]
+        with Listener(restored.port, token, last_id=behind.last_id) as same:
+            send(feed, range(23, 24))
+            eventually(lambda: scored(same) == ["wire_23"])
 
     assert scored(behind) == [f"wire_{number}" for number in (5, 6, 7, 8, 9, 20, 21, 22)]
-    assert not behind.of("resync")
+    assert not behind.of("resync") + same.of("resync")
     assert kept_of(went_on, upto=saved) == kept_of(saved, upto=saved)
     places = [tuple(map(int, entry.split(b"-"))) for entry, _ in went_on]
     assert places == sorted(set(places))
