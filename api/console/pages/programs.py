@@ -171,7 +171,7 @@ def _content(visit: Visit, view: ProgramView) -> h.Element:
         if view.faults is not None
         else None,
         h.section[h.h2["Weekly reports"], _weeks(visit, view.program_id)],
-        h.section[h.h2["Alerts of the last 30 days"], _alerts(view.report)],
+        h.section[h.h2[f"Alerts of the last {len(view.days)} days"], _alerts(view.report)],
         h.p[h.a(href=f"/console/things/program/{view.program_id}")["What happened, by time"]],
     ]
 
