@@ -274,7 +274,7 @@ def test_given_a_stack_then_the_banks_events_about_it_are_a_part_and_a_page_with
     story(api, tenant, program, "bacc_2", 1)
     deliver(api, program, outgoing("late", id="acht_bacc_1_0", status=7))
     address = f"/console/stacks/{stack_id}/events"
-    assert DomPage(opened(browser, stack_id).text).one("a", href=address)
+    assert "Events of the bank" in DomPage(opened(browser, stack_id).text).one("a", href=address).text
 
     part = browser.part(address, **{"HX-Target": "div#bank-events"})
     page = browser.get(address)
