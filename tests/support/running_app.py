@@ -31,6 +31,7 @@ from clearhold.flows.scorer.scoring import LocalOwner
 from clearhold.store.control.credentials import KeyUsage
 from clearhold.store.control.registry import Registry
 from clearhold.store.control.webhook_registry import WebhookRegistry
+from clearhold.store.data_dir import DataDir, Layout
 from clearhold.store.duck.database import BatchWriter, open_database
 from clearhold.store.duck.inputs import idempotent_ids
 from clearhold.store.duck.party_index import PartyIndex
@@ -132,6 +133,11 @@ class AppliedAtOnce(LogAppender):
         return offsets
 
 
+def _data_dir(folder: Path) -> DataDir:
+    layout = Layout(version=1, log_id="the log of the test", shards=SHARDS, master_key_sha256="")
+    return DataDir(folder, layout=layout, lock=None, master_key_path=folder / "master.key")
+
+
 class RunningApp:
     """One application with its stores, and the calls that tests make of it."""
 
@@ -216,7 +222,7 @@ class RunningApp:
             webhook_dispatch=self.webhooks.dispatcher,
             backtests=BacktestRunner(self.database, self.clock),
             agent_importer=self._new_importer(),
-            feed=live_feed(self.stores),
+            feed=live_feed(self.stores, _data_dir(self._folder)),
             issuer=BASE_URL,
         )
         self.services: Mapping[str, Any] = services_of(self.resources)
