@@ -4,14 +4,16 @@ import { startKeys } from './keys.js';
 import { startLive } from './live.js';
 import { startQueue } from './queue.js';
 import { startSending } from './sending.js';
-import './secrets.js';
 import './session.js';
-import './workspace.js';
 
 document.addEventListener('stack:opened', () => startDrafts());
+if (document.querySelector('form[data-draft]')) void import('./workspace.js');
+else document.addEventListener('stack:opened', () => void import('./workspace.js'), { once: true });
 const queue = startQueue();
 startKeys(queue);
 startLive(queue);
 startSending(queue);
+const hasSecret = document.querySelector('[data-secret]') !== null || location.pathname.startsWith('/console/settings');
+if (hasSecret) void import('./secrets.js');
 if (document.querySelector('form[data-passkey]')) void import('./passkeys.js');
 if (document.querySelector('[data-changes]')) void import('./amounts.js');
