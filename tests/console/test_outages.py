@@ -27,6 +27,13 @@ def bank(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ConsoleService]:
         yield running
 
 
+@pytest.fixture
+def narrow(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ConsoleService]:
+    """One whose sessions may send few requests: a slow machine reaches them too."""
+    with ConsoleService(tmp_path_factory.mktemp("narrow"), CLEARHOLD_RATE_LIMITS="console=15") as running:
+        yield running
+
+
 def opened(person: Person, stack: dict[str, Any]) -> Page:
     """The stack, with a choice and a text that are not signed."""
     page = person.page
@@ -178,18 +185,18 @@ def test_given_a_decision_of_another_person_meanwhile_then_it_is_shown_and_mine_
 
 
 def test_given_too_many_requests_then_the_page_waits_as_told_and_goes_on(
-    bank: ConsoleService, chromium: Browser
+    narrow: ConsoleService, chromium: Browser
 ) -> None:
-    (stack,) = bank.stacks("bacc_full")
-    with bank.person(chromium) as ann:
+    (stack,) = narrow.stacks("bacc_full")
+    with narrow.person(chromium) as ann:
         page = opened(ann, stack)
         statuses: list[int] = []
         page.on("response", lambda each: statuses.append(each.status) if each.url.endswith("/decide") else None)
         sign(page)
-        with flooded(bank, ann):
+        with flooded(narrow, ann):
             expect(page.locator("#sending")).to_contain_text("too many requests at once", timeout=30_000)
         recorded(page)
         assert statuses[0] == 429
         assert statuses[-1] == 200
-        assert len(bank.decisions_on(stack["alertIds"][0])) == 1
+        assert len(narrow.decisions_on(stack["alertIds"][0])) == 1
         assert not errors_of(ann)
