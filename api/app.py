@@ -55,6 +55,7 @@ from clearhold.flows.engine import Engine
 from clearhold.flows.lake.copying import LakeCollector, LakeCopying, opened_lake
 from clearhold.flows.live.committed import LiveCommits
 from clearhold.flows.live.feed import CommitFeed, FeedCollector
+from clearhold.flows.live.log_history import log_mark
 from clearhold.flows.live.publishing import LIVE, LiveCollector, LivePublishing, opened_live
 from clearhold.flows.running.supervision import Supervision
 from clearhold.flows.scorer.scorers import ScorerCollector
@@ -189,7 +190,16 @@ def _started_flow(
     )
     is_simulated = tenancy.programs.is_simulated
     bounds = LiveBounds(settings.live_entries, settings.live_hours * HOUR_US) if settings.live else None
-    live = opened_live(bounds, target, stores.database, stores.progress, is_simulated, opened, clock=stores.clock)
+    live = opened_live(
+        bounds,
+        target,
+        stores.database,
+        stores.progress,
+        is_simulated,
+        opened,
+        clock=stores.clock,
+        mark=log_mark(data_dir.identity.log_id),
+    )
     commits = LiveCommits(is_simulated, before=(live.before_commit,), after=(feed.on_commit, live.on_commit))
 
     def on_commit(rows: RowTables) -> None:

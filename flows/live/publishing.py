@@ -90,10 +90,11 @@ class LivePublishing:
         progress: LogProgress,
         is_simulated: IsSimulated,
         clock: Clock,
+        mark: str,
     ) -> None:
-        """``client`` is for this thread alone."""
+        """``client`` is for this thread alone; ``mark`` names the log."""
         self.counts, self.is_on = LiveCounts(), bounds is not None
-        self._bounds, self._clock = bounds or LiveBounds(), clock
+        self._bounds, self._clock, self._mark = bounds or LiveBounds(), clock, mark
         self._streams = LiveStreams(client, self._bounds)
         self._pages, self._progress, self._is_simulated = CommittedLiveRows(database), progress, is_simulated
         self._is_ready: Callable[[], bool] = lambda: True
@@ -260,6 +261,7 @@ class LivePublishing:
             self._queue.clear()  # the tables have it
             self._is_missing = False
             self.counts.behind_since = self.counts.behind_since or monotonic()
+        self._streams.name_log(self._mark)
         self._cursors = self._streams.cursors()
         oldest = offset_at(self._clock.now() - self._bounds.kept_us)
         for shard in range(self._progress.shards):
@@ -305,12 +307,19 @@ def opened_live(
     opened: ExitStack,
     *,
     clock: Clock,
+    mark: str,
 ) -> LivePublishing:
-    """The streams of a service whose flow ends before ``opened``."""
+    """The streams of a service whose flow ends before ``opened``; ``mark`` names its log."""
     client = opened.enter_context(closing(connect_sync(target)))
 
     live = LivePublishing(
-        bounds, client=client, database=database, progress=progress, is_simulated=is_simulated, clock=clock
+        bounds,
+        client=client,
+        database=database,
+        progress=progress,
+        is_simulated=is_simulated,
+        clock=clock,
+        mark=mark,
     )
     opened.callback(live.stop, STOP_WITHIN_S)
     return live

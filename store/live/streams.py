@@ -5,6 +5,8 @@
 ``latest:{type}:{programId}:{id}``, ``latest:program:{programId}``  hashes of the newest score of each actor, program
 ``live:{programId}``            a channel; a message is the id of the newest entry
 
+``out:log``                     a hash: its field ``log`` is the mark of the log whose events these are
+
 For the service alone: ``out:cursor`` has the offset up to which each shard is written, ``out:programs`` the time of
 each stream's last write, and ``out:latest`` that of each hash.
 
@@ -28,6 +30,8 @@ from clearhold.store.redis_log.pipeline import command
 from clearhold.store.redis_log.reader import SEQ_BITS, SEQ_LIMIT
 
 CURSOR: Final = "out:cursor"
+LOG: Final = "out:log"
+LOG_FIELD: Final = "log"
 PROGRAMS: Final = "out:programs"
 LATEST: Final = "out:latest"
 MOST_LATEST: Final = 100_000
@@ -90,6 +94,10 @@ class LiveStreams:
     def __init__(self, client: redis.Redis, bounds: LiveBounds) -> None:
         self._client, self.bounds = client, bounds
         self._transactions = Transactions(client)
+
+    def name_log(self, mark: str) -> None:
+        """Let readers see which log the entries are of, before any is written."""
+        self._client.hset(LOG, LOG_FIELD, mark)
 
     def cursors(self) -> dict[int, int]:
         """The offset up to which each shard is written; a shard that never was is absent."""

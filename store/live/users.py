@@ -12,6 +12,7 @@ import redis
 from redis.exceptions import RedisError, ResponseError
 
 from clearhold.store.errors import StartupError
+from clearhold.store.live.streams import LOG
 
 _CONNECTION: Final = "+hello +auth +ping +quit +reset +client|id +client|setname +client|getname +client|setinfo"
 _READS: Final = "+xread +xrange +xrevrange +xlen +xinfo|stream +xinfo|groups +hget +hmget +hgetall +exists +ttl +type"
@@ -24,10 +25,11 @@ _GROUPS: Final = (
 def rules_of(program_ids: Sequence[str], *, can_group: bool) -> list[str]:
     """The rules of ACL SETUSER, without a password; no ids: all programs."""
     streams = [f"out:{program_id}" for program_id in program_ids] or ["out:*"]
+    log = [LOG] if program_ids else []  # the pattern for all programs has it
     patterns = [f"latest:*:{program_id}*" for program_id in program_ids] or ["latest:*"]
     channels = [f"live:{program_id}" for program_id in program_ids] or ["live:*"]
     rules = ["resetkeys", "resetchannels", "clearselectors", "-@all"]
-    rules += [*(f"%R~{key}" for key in (*streams, *patterns)), *(f"&{channel}" for channel in channels)]
+    rules += [*(f"%R~{key}" for key in (*streams, *log, *patterns)), *(f"&{channel}" for channel in channels)]
     rules += f"{_CONNECTION} {_READS} {_SUBSCRIBES}".split()
     if can_group:
         rules.append(f"({' '.join(f'~{key}' for key in streams)} {_GROUPS})")

@@ -48,6 +48,7 @@ class LiveRoom:
             progress=self.progress,
             is_simulated=_is_simulated,
             clock=self.clock,
+            mark="ofThisLog",
         )
 
     def start(self, *, ready: Any = lambda: True) -> None:

@@ -1,5 +1,6 @@
 """Streams and feed of a service that was restored from a backup: no hole, and no repeat with another content."""
 
+import sys
 from collections.abc import Iterable
 from contextlib import closing
 from datetime import timedelta
@@ -10,6 +11,8 @@ import msgspec
 
 from clearhold.store.live.streams import place_of, stream_key
 from clearhold.store.redis_log.connect import connect_sync
+from tests.flows.live.test_live_snippets import READER, printed, stored
+from tests.flows.live.test_live_snippets import run as run_reader
 from tests.support.listening import Listener
 from tests.support.live_feed import DAY, WIRE, LiveBank, LiveFeed, now
 from tests.support.running_service import RunningService
@@ -50,6 +53,15 @@ def entries_of(service: RunningService, feed: LiveFeed, *, with_text: bytes) -> 
         return entries()
 
 
+def read_until(service: RunningService, feed: LiveFeed, folder: Path, text: bytes) -> None:
+    """The reader of docs/live.md goes on from its stored place until it has read the text."""
+    script, place, output = folder / "reader.py", folder / "place", folder / f"{service.data.name}.printed"
+    script.write_text(READER, encoding="utf-8")
+    command = [sys.executable, str(script), f"unix://{service.data}/redis.sock", feed.id, str(place)]
+    entries = entries_of(service, feed, with_text=text)
+    run_reader(command, output, lambda: stored(place) == entries[-1][0].decode())
+
+
 def kept_of(entries: list[Entry], *, upto: list[Entry]) -> tuple[list[tuple[int, Any]], dict[str, Any]]:
     """The events up to the last log entry of some, by offset, without changes of alerts; and the last of each alert.
 
@@ -86,6 +98,7 @@ def test_given_a_backup_that_is_restored_when_it_goes_on_then_streams_and_feed_c
             send(feed, range(10, 15))  # lost with the machine
             eventually(lambda: len(listener.of(SCORED)) == 15)
             lost = listener.of(SCORED)[-1].id
+            read_until(service, feed, tmp_path, b"wire_14")
         service.kill()
 
     run("restore", tmp_path / "backup", "--data", tmp_path / "restored")
@@ -93,12 +106,15 @@ def test_given_a_backup_that_is_restored_when_it_goes_on_then_streams_and_feed_c
     restored.port = service.port
     with restored, closing(bank):
         assert kept_of(entries_of(restored, feed, with_text=b"wire_9"), upto=saved) == kept_of(saved, upto=saved)
+        read_until(restored, feed, tmp_path, b"wire_9")
         with Listener(restored.port, token, last_id=lost) as ahead:
             assert [each.data for each in ahead.told] == [{"reason": "unknown_position"}]
         with Listener(restored.port, token, last_id=middle) as behind:
             send(feed, range(20, 23))
             eventually(lambda: len(behind.of(SCORED)) == 8)
         went_on = entries_of(restored, feed, with_text=b"wire_22")
+        read_until(restored, feed, tmp_path, b"wire_22")
+        assert [each for each, _ in printed(tmp_path / "restored.printed")] == [each.decode() for each, _ in went_on]
         assert place_of(went_on[-1][0].decode()) > place_of(lost.partition(".")[0])
         with Listener(restored.port, token, last_id=lost) as passed:
             assert [each.data for each in passed.told] == [{"reason": "unknown_position"}]

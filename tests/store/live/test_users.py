@@ -34,6 +34,7 @@ def reader_of(server: EmbeddedRedis, *programs: str, can_group: bool = False, pa
         owner.xadd(f"out:{program}", {"kind": "k", "event": "{}"})
         owner.hset(f"latest:entity:{program}:ent_1", "score", "7")
         owner.hset(f"latest:program:{program}", "score", "9")
+    owner.hset("out:log", "log", "ofThisLog")
     owner.xadd("log:0", {"b": "secret"})
     owner.set("log:identity", "secret")
     owner.set("idempotency:1", "secret")
@@ -96,6 +97,7 @@ def test_given_a_reader_of_one_program_then_the_others_are_out_of_its_reach(redi
 
     assert reader.xread({f"out:{MINE}": "0"})
     assert reader.hget(f"latest:program:{MINE}", "score") == b"9"
+    assert reader.hget("out:log", "log") == b"ofThisLog"
     reader.xgroup_create(f"out:{MINE}", "cases", "0")
     for attempt in (
         lambda: reader.xread({f"out:{OTHERS}": "0"}),
