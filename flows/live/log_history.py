@@ -1,7 +1,7 @@
 """Whether a position in the feed is of this log, or of a log whose backup this one was restored from.
 
-A restored log has its ancestor's entries up to the backup, and further ones of its own. Offsets are times, so after a
-while every offset of the ancestor is below the newest one here: the offset alone does not tell the two apart.
+A restored log has its ancestor's entries up to the backup, and then others. Offsets are times, so after a while every
+offset of the ancestor is below the newest one here: the offset alone does not tell the two apart.
 """
 
 from base64 import urlsafe_b64encode
