@@ -79,21 +79,26 @@ async def show(visit: Visit) -> Answer:
 
 async def request(visit: Visit) -> Answer:
     """Write the next version of the kind, and request its activation."""
-    policies, principal, effect_id = visit.services.policies, visit.principal, visit.effect_id()
-    policy = await policies.read(principal, visit.params["policy_id"])
+    policy = await visit.services.policies.read(visit.principal, visit.params["policy_id"])
     try:
-        activation, _ = _ACTIVATION.decode(msgspec.json.encode({"note": visit.form.get("note", "").strip()}))
         body = {"version": _next_of(policy, await _versions(visit)), "body": _typed_body(visit.form.get("body", ""))}
         if policy.program_id is not None:
             body["programId"] = policy.program_id
-        new, _ = _NEW.decode(msgspec.json.encode(body))
-        created = await policies.create(principal, new, effect_id)
-        second = None if effect_id is None else derived_id("policy", effect_id)
-        await policies.activate(principal, created.id, activation, second)
+        created = await requested_version(visit, body)
     except RiskError as error:
         page = await _page(visit, str(error))
         return page._replace(status=ERRORS[error.code].status, headers=retry_headers(error))
     return RedirectAnswer(f"{PATH}/{created.id}?done=requested")
+
+
+async def requested_version(visit: Visit, body: Mapping[str, Any]) -> Policy:
+    """Write a version, and request its activation with the form's note."""
+    policies, principal, effect_id = visit.services.policies, visit.principal, visit.effect_id()
+    activation, _ = _ACTIVATION.decode(msgspec.json.encode({"note": visit.form.get("note", "").strip()}))
+    new, _ = _NEW.decode(msgspec.json.encode(body))
+    created = await policies.create(principal, new, effect_id)
+    await policies.activate(principal, created.id, activation, effect_id and derived_id("policy", effect_id))
+    return created
 
 
 async def _versions(visit: Visit) -> tuple[Policy, ...]:

@@ -9,13 +9,11 @@ import msgspec
 from clearhold.api.actions.schemas import Action, ActionsQuery
 from clearhold.api.console.components.settings import RETENTION, done, is_operator, refusal, settings_frame
 from clearhold.api.console.components.words import count, moment, outsider
+from clearhold.api.console.pages.policies import requested_version
 from clearhold.api.console.visit import Answer, HtmlAnswer, RedirectAnswer, Visit
 from clearhold.api.http.envelope import retry_headers
 from clearhold.api.http.error_table import ERRORS
-from clearhold.api.http.request_schema import RequestSchema
-from clearhold.api.policies.routes import policy_failures
-from clearhold.api.policies.service import Activation, NewPolicy, PoliciesQuery, Policy, PolicyPrefix
-from clearhold.features.core.canonical import derived_id
+from clearhold.api.policies.service import PoliciesQuery, Policy, PolicyPrefix
 from clearhold.features.core.entries.actions import ActionStatus, ActionType
 from clearhold.features.core.errors import FieldCode, RiskError, invalid
 from clearhold.features.core.principal import KeyScope
@@ -24,8 +22,6 @@ from clearhold.features.policy.seeds import FLOORS, Floor
 
 PATH: Final = RETENTION
 MOST_DIGITS: Final = 6
-_NEW: Final = RequestSchema(NewPolicy, rules=policy_failures)
-_ACTIVATION: Final = RequestSchema(Activation)
 _POLICIES: Final = msgspec.json.Decoder(tuple[Policy, ...])
 _LISTED: Final = PoliciesQuery(prefix=(PolicyPrefix.RETENTION,))
 _WAITING: Final = ActionsQuery(status=(ActionStatus.REQUESTED,), type=(ActionType.ACTIVATE_POLICY,), limit=100)
@@ -55,15 +51,10 @@ async def show(visit: Visit) -> Answer:
 
 async def request(visit: Visit) -> Answer:
     """A new version of the policy, and the request that another person puts it in force."""
-    policies, principal, effect_id = visit.services.policies, visit.principal, visit.effect_id()
     try:
         view = await _view(visit)
-        activation, _ = _ACTIVATION.decode(msgspec.json.encode({"note": visit.form.get("note", "").strip()}))
         body = {"version": _next_version(view.versions), "body": {"tables": _typed_days(visit.form)}}
-        new, _ = _NEW.decode(msgspec.json.encode(body))
-        created = await policies.create(principal, new, effect_id)
-        second = None if effect_id is None else derived_id("retention", effect_id)
-        await policies.activate(principal, created.id, activation, second)
+        await requested_version(visit, body)
     except RiskError as error:
         page = await _page(visit, str(error))
         return page._replace(status=ERRORS[error.code].status, headers=retry_headers(error))
