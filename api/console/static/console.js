@@ -7,8 +7,7 @@ import { startSending } from './sending.js';
 import './session.js';
 
 document.addEventListener('stack:opened', () => startDrafts());
-if (document.querySelector('form[data-draft]')) void import('./workspace.js');
-else document.addEventListener('stack:opened', () => void import('./workspace.js'), { once: true });
+if (document.querySelector('form[data-draft]')) await import('./workspace.js'); // before keys choose in it
 const queue = startQueue();
 startKeys(queue);
 startLive(queue);

@@ -54,6 +54,7 @@ export class Preview {
       if (ready === null && after > 0) await pause(after);
       if (opening !== this.openings) return false;
       const nodes = ready ?? (await this.#read(path));
+      await import('./workspace.js');
       if (opening !== this.openings) {
         this.#keep(path, nodes);
         return false;
