@@ -9,6 +9,7 @@ Countries, numbers and instants are read as the events of the bank are: by the r
 ``read_as_meant`` is for the ``__post_init__`` of a Struct. A value that cannot be read stays, and the rule refuses it.
 """
 
+import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from difflib import get_close_matches
 from itertools import islice
@@ -25,6 +26,7 @@ from clearhold.features.core.plain_text import country_of, last_four, routing_nu
 BODY: Final = "body"  # The path of the body itself.
 MOST_PARTS: Final = 2_000
 MOST_FAILURES: Final = 100
+FIRST_ITEMS: Final = 100
 SHOWN_FAILURES: Final = 20
 SHOWN_OPTIONS: Final = 20
 SHOWN_NAME_LENGTH: Final = 64
@@ -109,15 +111,18 @@ def failures_of(
     if not _has_many_parts(value):
         yield from islice(_listed(validator.iter_errors(value), schema=schema, noun=noun), MOST_FAILURES)
         return
-    try:
-        validator.validate(_emptied(value, _branches(schema, schema["$defs"]), schema["$defs"]))
-    except jsonschema_rs.ValidationError as first:
-        yield from islice(_listed([first], schema=schema, noun=noun), 1)
+    branches, defs = _branches(schema, schema["$defs"]), schema["$defs"]
+    for most in (FIRST_ITEMS, sys.maxsize):  # a fault among the first items is seen without a look at the others
+        try:
+            validator.validate(_emptied(value, branches, defs, most))
+        except jsonschema_rs.ValidationError as first:
+            yield from islice(_listed([first], schema=schema, noun=noun), 1)
+            return
 
 
-def _emptied(value: Any, branches: Iterable[Mapping[str, Any]], defs: Mapping[str, Any]) -> Any:
+def _emptied(value: Any, branches: Iterable[Mapping[str, Any]], defs: Mapping[str, Any], most: int) -> Any:
     """The value without the contents of lists and objects that cannot be where they are, with one unknown name alone,
-    and with one item above the most that a list may have: the validator would copy all of them.
+    and with ``most`` items of a list, or one above the most that it may have: the validator would copy all of them.
     """
     kind = "object" if isinstance(value, dict) else "array"
     fitting = [each for each in branches if each.get("type", kind) == kind and "enum" not in each]
@@ -128,8 +133,8 @@ def _emptied(value: Any, branches: Iterable[Mapping[str, Any]], defs: Mapping[st
         return value
     if isinstance(value, list):
         items = _branches(fit["items"], defs)
-        kept_items = value[: fit["maxItems"] + 1] if "maxItems" in fit else value  # One too many is refused alike.
-        return [_emptied(each, items, defs) if isinstance(each, dict | list) else each for each in kept_items]
+        kept_items = value[: min(most, fit.get("maxItems", most) + 1)]  # One too many is refused alike.
+        return [_emptied(each, items, defs, most) if isinstance(each, dict | list) else each for each in kept_items]
     known = fit["properties"]
     kept = [name for name in known if name in value]
     if fit.get("additionalProperties", True):
@@ -137,7 +142,7 @@ def _emptied(value: Any, branches: Iterable[Mapping[str, Any]], defs: Mapping[st
     elif len(kept) < len(value):
         kept.append(next(name for name in value if name not in known))
     return {
-        name: _emptied(value[name], _branches(known[name], defs), defs)
+        name: _emptied(value[name], _branches(known[name], defs), defs, most)
         if name in known and isinstance(value[name], dict | list)
         else value[name]
         for name in kept

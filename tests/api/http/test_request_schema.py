@@ -8,7 +8,7 @@ import pytest
 from msgspec import Meta
 
 from clearhold.api.http.request_schema import MOST_VALUES, RequestSchema
-from clearhold.api.http.validation import Failure, refusal
+from clearhold.api.http.validation import FIRST_ITEMS, MOST_PARTS, Failure, refusal
 from clearhold.features.core.errors import FieldCode, InvalidRequestError
 
 
@@ -181,3 +181,19 @@ def test_given_no_json_when_read_then_it_is_refused() -> None:
 def test_given_a_name_twice_beside_a_whole_number_with_a_point_when_read_then_it_is_refused() -> None:
     with pytest.raises(InvalidRequestError, match="repeated"):
         OVERLAP.decode(b'{"hours": 14.0, "hours": 15.0}')
+
+
+class Overlaps(msgspec.Struct, forbid_unknown_fields=True):
+    overlaps: tuple[Overlap, ...]
+
+
+OVERLAPS: Final = RequestSchema(Overlaps)
+
+
+@pytest.mark.parametrize("at", [0, 3, FIRST_ITEMS - 1, FIRST_ITEMS, FIRST_ITEMS + 1, MOST_PARTS - 1])
+def test_given_a_long_list_then_a_fault_is_named_wherever_it_is(at: int) -> None:
+    items: list[dict[str, Any]] = [{"hours": 14, "note": "x"} for _ in range(MOST_PARTS)]
+    items[at] = {"hours": 14, "note": 5}
+
+    (failure,) = OVERLAPS.failures(msgspec.json.encode({"overlaps": items}))
+    assert failure.path == f"overlaps[{at}].note"
