@@ -1,7 +1,7 @@
 """Reads of committed rows for answers: in worker threads, a few at a time.
 
-A statement for one answer costs a millisecond or two, most of it for its plan. More of them at once than there are
-cores finish none of them sooner: they only take the cores, and the interpreter's lock, from pre-flights. Exports,
+A statement for one answer costs a millisecond or two, most of it for its plan. As many of them at once as there are
+cores take the cores, and the interpreter's lock, from pre-flights; so one core is left to those. Exports,
 ``verify`` and reports have other threads, so that no read waits for them. See decision 0100.
 """
 
@@ -12,7 +12,7 @@ from typing import Final, TypeVar
 from anyio import CapacityLimiter, to_thread
 from anyio.lowlevel import RunVar
 
-AT_ONCE: Final = max(2, os.cpu_count() or 1)
+AT_ONCE: Final = max(1, (os.cpu_count() or 1) - 1)
 
 _LIMITER: Final = RunVar[CapacityLimiter]("reads")  # one for the event loop
 
