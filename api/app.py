@@ -190,16 +190,8 @@ def _started_flow(
     )
     is_simulated = tenancy.programs.is_simulated
     bounds = LiveBounds(settings.live_entries, settings.live_hours * HOUR_US) if settings.live else None
-    live = opened_live(
-        bounds,
-        target,
-        stores.database,
-        stores.progress,
-        is_simulated,
-        opened,
-        clock=stores.clock,
-        mark=log_mark(data_dir.identity.log_id),
-    )
+    mark, clock = log_mark(data_dir.identity.log_id), stores.clock
+    live = opened_live(bounds, target, stores.database, stores.progress, is_simulated, opened, clock=clock, mark=mark)
     commits = LiveCommits(is_simulated, before=(live.before_commit,), after=(feed.on_commit, live.on_commit))
 
     def on_commit(rows: RowTables) -> None:
