@@ -33,7 +33,7 @@ _CONDITIONS: Final = st.sampled_from(
 @st.composite
 def rules(draw: st.DrawFn) -> dict[str, Any]:
     rule = {
-        "id": draw(st.from_regex(r"[a-z0-9]([a-z0-9_-]{0,10}[a-z0-9])?", fullmatch=True)),
+        "id": draw(st.from_regex(r"[a-z0-9]{1,4}([-_][a-z0-9]{1,3}){0,2}", fullmatch=True)),
         "name": draw(TEXTS),
         "when": draw(st.lists(_CONDITIONS, min_size=1, max_size=4)),
         "action": draw(st.sampled_from(("alert", "review", "hold", "log"))),
