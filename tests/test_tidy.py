@@ -82,8 +82,8 @@ def named(path: Path) -> str:
 
 
 class Facts(NamedTuple):
-    """What the checks ask of a module. ``can_fail`` has the functions of a test module that assert something themselves
-    or through another one or a shared helper.
+    """What the checks ask of a module. ``can_fail`` has the functions of a test module that assert something,
+    directly or through a function that they call.
     """
 
     documented: bool

@@ -9,13 +9,19 @@ from clearhold.api.accounts.routes import Account
 from clearhold.api.console.components.figures import sparkline
 from clearhold.api.console.components.words import NO_VALUE, band_mark, count, moment, money, outsider, span
 from clearhold.api.parties.routes import Counterparty, Entity
-from clearhold.api.reports.schemas import ActorReport
+from clearhold.api.reports.schemas import ActorReport, BandTransition
 from clearhold.api.transfers.service import TransferSummary
 from clearhold.features.core.instants import written_instant
 from clearhold.features.core.vocabulary import Band
 
 Stated = Entity | Counterparty | Account
 _TRANSITIONS: Final = 8
+
+
+def band_change(change: BandTransition) -> h.Element:
+    """When a score changed its band, from which to which, with its number of observations."""
+    marks = (band_mark(change.from_, None), " to ", band_mark(change.to, change.score))
+    return h.li[moment(change.at), " ", marks, f", n = {change.n:,}"]
 
 
 def facts(stated: Stated, now: int) -> h.Element:
@@ -71,19 +77,7 @@ def scores(report: ActorReport) -> h.Element:
     return h.section("#scores")[
         h.h2["Score"],
         h.p[sparkline(values, words), h.span(".small")[words]],
-        h.ul(".plain")[
-            (
-                h.li[
-                    moment(each.at),
-                    " ",
-                    band_mark(each.from_, None),
-                    " to ",
-                    band_mark(each.to, each.score),
-                    f", n = {each.n:,}",
-                ]
-                for each in reversed(report.transitions[-_TRANSITIONS:])
-            )
-        ]
+        h.ul(".plain")[(band_change(each) for each in reversed(report.transitions[-_TRANSITIONS:]))]
         if report.transitions
         else None,
     ]

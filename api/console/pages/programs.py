@@ -17,6 +17,7 @@ from clearhold.api.console.components.limits import (
     pending_limits,
     requested_limit,
 )
+from clearhold.api.console.components.party_facts import band_change
 from clearhold.api.console.components.program_days import (
     ByDay,
     by_day,
@@ -25,7 +26,7 @@ from clearhold.api.console.components.program_days import (
     trend,
 )
 from clearhold.api.console.components.program_rows import program_table
-from clearhold.api.console.components.words import band_mark, count, moment, outsider
+from clearhold.api.console.components.words import band_mark, count, outsider
 from clearhold.api.console.pages.bank_events import faults_of_program, newest_faults
 from clearhold.api.console.visit import Answer, DocumentAnswer, HtmlAnswer, RedirectAnswer, Visit
 from clearhold.api.events.routes import EventPage
@@ -211,19 +212,7 @@ def _transitions(report: ProgramReport, days: int) -> h.Node:
     newest = report.transitions[::-1][:TRANSITIONS]
     return [
         h.h3[f"{count(len(report.transitions), 'change')} of band in {days} days"],
-        h.ul(".plain.small")[
-            (
-                h.li[
-                    moment(each.at),
-                    " ",
-                    band_mark(each.from_, None),
-                    " to ",
-                    band_mark(each.to, each.score),
-                    f", n = {each.n:,}",
-                ]
-                for each in newest
-            )
-        ],
+        h.ul(".plain.small")[(band_change(each) for each in newest)],
         h.p(".small")[f"The newest {TRANSITIONS} are shown."] if len(report.transitions) > TRANSITIONS else None,
     ]
 
