@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 import pytest
-from playwright.sync_api import Browser, Locator, Page, expect
+from playwright.sync_api import Browser, Locator, Page, Route, expect
 
 from tests.support.console_demo import BOB, Person
 from tests.support.console_service import ConsoleService
@@ -184,4 +184,55 @@ def test_given_a_list_in_another_order_when_a_stack_is_signed_then_the_next_one_
         page.get_by_role("button", name=BACK).click()
         page.wait_for_url(f"**/{order[0]}")
         expect(page.locator("#sending > *")).to_have_count(0)
+        assert not ann.faults
+
+
+class Held:
+    """Requests of a page to addresses that match wait until they are let go."""
+
+    def __init__(self, page: Page, pattern: str) -> None:
+        self._page, self._waiting, self._is_over = page, list[Route](), False
+        page.route(re.compile(pattern), self._take)
+
+    def _take(self, route: Route) -> None:
+        if self._is_over:
+            route.continue_()
+        else:
+            self._waiting.append(route)
+
+    def wait(self) -> None:
+        while not self._waiting:
+            self._page.wait_for_timeout(20)
+
+    def let_go(self) -> None:
+        self._is_over = True
+        while self._waiting:
+            self._waiting.pop().continue_()
+
+
+@pytest.mark.parametrize("is_open", [True, False])
+def test_given_a_list_that_comes_after_a_signature_then_the_next_stack_opens_and_stays(
+    bank: ConsoleService, chromium: Browser, *, is_open: bool
+) -> None:
+    """The list comes while the next stack is on the screen, or while it is on its way."""
+    (stack,) = bank.stacks(f"bacc_late_list_{is_open}")
+    with bank.person(chromium) as ann:
+        page = ann.page
+        rows = Held(page, r"/console/queue")
+        others = Held(page, rf"/console/stacks/(?!{stack['id']})[^/]*$")
+        signed(ann, stack)
+        others.wait()
+        if is_open:
+            others.let_go()
+            page.wait_for_url(lambda url: stack["id"] not in url)
+        rows.let_go()
+        chosen = page.locator("#stacks [aria-current]")
+        expect(chosen).to_have_count(1)
+        others.let_go()
+        page.wait_for_url(lambda url: stack["id"] not in url)
+        opened = page.url.rpartition("/")[2]
+        expect(page.locator("form[data-draft]:visible")).to_have_attribute("data-draft", opened)
+        expect(chosen).to_have_id(f"stack-{opened}")
+        expect(strip(page).locator(".signed")).to_contain_text("Signed: close", timeout=20_000)
+        assert page.url.endswith(opened)
         assert not ann.faults

@@ -22,6 +22,11 @@ export class Preview {
     return document.getElementById('preview');
   }
 
+  /** The path of the stack whose workspace is on the screen, or on its way. */
+  get path() {
+    return this.pending?.path ?? this.opened;
+  }
+
   /** Whether the workspace of the chosen row is still on its way. */
   get isBusy() {
     return this.place?.inert === true;

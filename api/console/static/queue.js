@@ -52,7 +52,8 @@ export class Queue {
       if (!WIDE.matches) return;
       await load(this.address, pane);
     }
-    this.adopt(current === undefined ? location.hash.slice(1) : `stack-${current}`);
+    const { path } = this.preview; // another one, if a key or a signature came before the list
+    this.adopt(path === null ? location.hash.slice(1) : rowOf(path));
     pane.addEventListener('click', (event) => this.#onClick(event));
     addEventListener('popstate', () => this.#onBack());
     setInterval(() => this.#countDown(), 30_000);
@@ -71,7 +72,7 @@ export class Queue {
     if (this.pane?.dataset.stack === undefined) sessionStorage.setItem(ADDRESS, this.address);
     this.#add(this.address, place);
     this.loadedAt = Date.now() / 1000;
-    const isEmpty = this.preview.opened === null && WIDE.matches; // a workspace that is read stays, with or without a row
+    const isEmpty = this.preview.path === null && WIDE.matches; // a workspace that is read stays, with or without a row
     const row = (wanted ? document.getElementById(wanted) : null) ?? (isEmpty ? list.querySelector('.stack') : null);
     if (row instanceof HTMLAnchorElement && row.classList.contains('stack')) this.#mark(row);
     else this.chosen = null;
@@ -82,11 +83,11 @@ export class Queue {
 
   /** Read the list from its start; what is chosen stays chosen. */
   async refresh() {
-    const { pane, chosen } = this;
+    const { pane } = this;
     if (pane === null) return;
     const hadFocus = pane.contains(document.activeElement);
     await load(this.address, pane);
-    this.adopt(chosen);
+    this.adopt(this.chosen); // which may be another one by now
     if (hadFocus) (this.row ?? this.#tabStop())?.focus();
   }
 
@@ -121,7 +122,7 @@ export class Queue {
 
   /** Go on in another stack, in its row or without one. @param {string} path */
   async open(path) {
-    const id = `stack-${path.slice(path.lastIndexOf('/') + 1)}`;
+    const id = rowOf(path);
     const row = document.getElementById(id);
     if (row instanceof HTMLAnchorElement && this.#opensHere) {
       this.choose(row, 'enter');
@@ -405,6 +406,9 @@ export class Queue {
   loadedAt = Date.now() / 1000;
   ready = Promise.resolve();
 }
+
+/** The id of the row of a stack. @param {string} path */
+const rowOf = (path) => `stack-${path.slice(path.lastIndexOf('/') + 1)}`;
 
 /** A length of time with its two largest units, as the server writes it. @param {number} seconds */
 const span = (seconds) => {
