@@ -1,6 +1,6 @@
 """Writes the events of committed rows into Redis, behind the commits: a separate thread, with a separate connection.
 
-rows ─▶ queue of commits ─▶ events ─▶ a transaction for every 128, packed ─▶ once committed: streams, newest scores,
+rows ─▶ queue of commits ─▶ events ─▶ a transaction for every 512, packed ─▶ once committed: streams, newest scores,
            └ overflow, start, a failure of Redis, a pause:                   cursor of the shard
              the tables are read, after the cursor
 
@@ -42,7 +42,7 @@ from clearhold.store.scheduling import low_priority
 
 LIVE: Final = "live"
 QUEUED_COMMITS: Final = 64
-EVENTS_A_WRITE: Final = 128
+EVENTS_A_WRITE: Final = 512
 PAGE_ROWS: Final = 1_024
 TRIM_OVER: Final = 0.40
 SUSPEND_OVER: Final = 0.45

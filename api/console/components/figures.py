@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import accumulate
-from typing import Final
+from typing import Final, NamedTuple
 
 import htpy as h
 
@@ -14,7 +14,9 @@ _circle: Final = h.Element("circle")
 _title: Final = h.Element("title")
 _line: Final = h.Element("line")
 _rect: Final = h.Element("rect")
+_text: Final = h.Element("text")
 _WIDTH, _HEIGHT, _EDGE = 120, 28, 3
+_ABOVE, _BESIDE, _BELOW = 8, 92, 18  # room for the words of axes
 _MOST: Final = 100
 
 STATES: Final[Mapping[str, str]] = {"breach": "■", "watch": "▲", "ok": "●", "unmeasured": "○"}
@@ -36,23 +38,32 @@ def sparkline(values: Sequence[int | None], words: str) -> h.Element:
     ]
 
 
+class Axes(NamedTuple):
+    """``levels`` are values with a line and a name each; ``first`` and ``last`` name the first and the last place."""
+
+    levels: Mapping[float, str]
+    first: str
+    last: str
+
+
 def line_of(
     values: Sequence[float | None],
     limit: float | None,
     words: str,
     *,
     ends: tuple[float, float] | None = None,
-    wide: bool = False,
+    axes: Axes | None = None,
 ) -> h.Element:
     """Measured values, oldest first, between their least and their most or between ``ends``; a gap where one was not
-    measured, a point where its neighbours were not. The limit is a line where it is within that span.
+    measured, a point where its neighbours were not. The limit is a line where it is within that span. A chart with
+    ``axes`` is wide.
     """
     known = [each for each in values if each is not None]
     low, high = ends or (min(known), max(known))
     if limit is not None and ends is None and high <= limit <= 2 * high:
         high = limit
-    reach, width = high - low or 1.0, 4 * _WIDTH if wide else _WIDTH
-    height = 3 * _HEIGHT if wide else _HEIGHT
+    reach, width = high - low or 1.0, 4 * _WIDTH if axes else _WIDTH
+    height = 3 * _HEIGHT if axes else _HEIGHT
 
     def at(value: float) -> float:
         return height - _EDGE - (height - 2 * _EDGE) * (value - low) / reach if high > low else height / 2
@@ -62,11 +73,29 @@ def line_of(
     last = next(place for place in reversed(places) if place is not None)
     marked = {last} | {place for place, *beside in _with_neighbours(places) if place is not None and not any(beside)}
     line = None if limit is None or not low <= limit <= high else f"{at(limit):.1f}"
-    return h.svg(".spark.broad" if wide else ".spark", viewBox=f"0 0 {width} {height}", role="img")[
+    box = f"0 {-_ABOVE} {width + _BESIDE} {_ABOVE + height + _BELOW}" if axes else f"0 0 {width} {height}"
+    return h.svg(".spark.broad" if axes else ".spark", viewBox=box, role="img")[
         _title[words],
+        None if axes is None else _named(axes, {at(value): name for value, name in axes.levels.items()}, width, height),
         None if line is None else _line(x1="0", x2=str(width), y1=line, y2=line),
         [_polyline(points=" ".join(f"{x:.1f},{y:.1f}" for x, y in stretch)) for stretch in _stretches(places)],
         [_circle(cx=f"{x:.1f}", cy=f"{y:.1f}", r="2.2") for x, y in sorted(marked)],
+    ]
+
+
+def _named(axes: Axes, levels: Mapping[float, str], width: int, height: int) -> list[h.Element]:
+    """``levels`` are by their place from the top; their names stand on the right, those of the ends below."""
+    return [
+        *(
+            each
+            for y, name in levels.items()
+            for each in (
+                _line(".level", x1="0", x2=str(width), y1=f"{y:.1f}", y2=f"{y:.1f}"),
+                _text(x=str(width + _EDGE), y=f"{y:.1f}", dominant_baseline="middle")[name],
+            )
+        ),
+        _text(x="0", y=str(height + _BELOW - _EDGE))[axes.first],
+        _text(x=str(width), y=str(height + _BELOW - _EDGE), text_anchor="end")[axes.last],
     ]
 
 

@@ -7,7 +7,7 @@ import htpy as h
 
 from clearhold.api.accounts.routes import Account
 from clearhold.api.console.components.figures import sparkline
-from clearhold.api.console.components.words import NO_VALUE, band_mark, count, moment, money, outsider, span
+from clearhold.api.console.components.words import NO_VALUE, band_mark, band_name, count, moment, money, outsider, span
 from clearhold.api.parties.routes import Counterparty, Entity
 from clearhold.api.reports.schemas import ActorReport, BandTransition
 from clearhold.api.transfers.service import TransferSummary
@@ -20,7 +20,7 @@ _TRANSITIONS: Final = 8
 
 def band_change(change: BandTransition) -> h.Element:
     """When a score changed its band, from which to which, with its number of observations."""
-    marks = (band_mark(change.from_, None), " to ", band_mark(change.to, change.score))
+    marks = (band_name(change.from_), " to ", band_mark(change.to, change.score))
     return h.li[moment(change.at), " ", marks, f", n = {change.n:,}"]
 
 

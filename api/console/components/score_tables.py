@@ -1,15 +1,12 @@
 """The score, score by score and week by week, as tables with their charts."""
 
 from collections.abc import Iterable
-from typing import Final
 
-from clearhold.api.console.components.figures import line_of
+from clearhold.api.console.components.figures import Axes, line_of
 from clearhold.api.console.components.quality import INTERVAL, FigureTable, row_of
 from clearhold.api.console.components.words import count
 from clearhold.api.metrics.scores import ScoreDrift, ScoreFigures
-from clearhold.features.core.scorecards import ACT
-
-_ACT: Final = ACT
+from clearhold.features.core.scorecards import ACT, LOOK
 
 
 def score_tables(figures: ScoreFigures) -> Iterable[FigureTable]:
@@ -51,7 +48,7 @@ def drift_table(drift: ScoreDrift) -> FigureTable:
     values = [each.psi for each in drift.weeks]
     known = [each for each in values if each is not None]
     words = (
-        f"Measured in {len(known)} of {count(len(values), 'week')}, at most {max(known):.3f}; act from {_ACT}"
+        f"Measured in {len(known)} of {count(len(values), 'week')}, at most {max(known):.3f}; act from {ACT}"
         if known
         else ""
     )
@@ -65,5 +62,10 @@ def drift_table(drift: ScoreDrift) -> FigureTable:
             (each.week, None if each.psi is None else f"{each.psi:.3f}", each.verdict, each.n, each.n_before)
             for each in reversed(drift.weeks)
         ),
-        drawing=line_of(values, _ACT, words, ends=(0.0, max(_ACT, *known)), wide=True) if known else None,
+        drawing=line_of(values, None, words, ends=(0.0, max(ACT, *known)), axes=_axes_of(drift)) if known else None,
     )
+
+
+def _axes_of(drift: ScoreDrift) -> Axes:
+    levels = {0.0: "0", LOOK: f"look {LOOK}", ACT: f"act {ACT}"}
+    return Axes(levels, drift.weeks[0].week, drift.weeks[-1].week)

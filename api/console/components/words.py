@@ -29,13 +29,16 @@ def money(cents: str | int, currency: str | None = "USD") -> str:
 
 def band_mark(band: Band | None, score: int | None) -> h.Element:
     """The band by shape, word and points; colour is never alone."""
-    known = band or Band.UNSCORED
-    return h.span(f".band.{known.value}")[
-        h.span(aria_hidden="true")[SHAPES[known]],
-        h.span(".word")[known.value],
-        " ",
-        NO_VALUE if score is None else str(score),
-    ]
+    return _band(band or Band.UNSCORED, f" {NO_VALUE if score is None else score}")
+
+
+def band_name(band: Band | None) -> h.Element:
+    """The band by shape and word, where its points are not known."""
+    return _band(band or Band.UNSCORED, None)
+
+
+def _band(band: Band, points: str | None) -> h.Element:
+    return h.span(f".band.{band.value}")[h.span(aria_hidden="true")[SHAPES[band]], h.span(".word")[band.value], points]
 
 
 def time_left(due_at: str | None, now: int) -> str:

@@ -203,7 +203,7 @@ def test_given_a_failure_within_a_large_entry_then_it_is_written_again_without_a
     write, writes = LiveStreams.write, count()
 
     def fails_once(streams: LiveStreams, *written: Any) -> int:
-        if next(writes) == 4:
+        if next(writes) == 1:
             raise ConnectionError("Redis is gone.")
         return write(streams, *written)
 
