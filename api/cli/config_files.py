@@ -15,7 +15,7 @@ from typing import Any, Final, NamedTuple
 import msgspec
 
 from clearhold.api.cli.rule_files import line_of
-from clearhold.api.config.yaml_text import HEAD, written_files, written_head
+from clearhold.api.config.yaml_text import HEAD, written_file, written_head
 from clearhold.api.http.yaml_documents import FileFault, RuleFileError, read_yaml
 from clearhold.features.configuration.files import MOST_FILES, SCHEMA, ConfigFile
 from clearhold.store.given_files import MOST_GIVEN_BYTES, TooLargeError, read_given
@@ -66,7 +66,7 @@ def write_config(folder: Path, tenant: str, files: Iterable[ConfigFile]) -> None
     foreign = [path for path in _paths(folder) if not _is_of_configuration(path)]
     if foreign:
         raise ConfigDirError(DirFault(path.relative_to(folder).as_posix(), _FOREIGN) for path in foreign)
-    texts = written_files(files)
+    texts = {file.path: written_file(file.value) for file in files}
     (folder / HEAD).unlink(missing_ok=True)
     for path in [*_paths(folder)]:
         if path.relative_to(folder).as_posix() not in texts:

@@ -90,14 +90,14 @@ class _Document:
             if event.value in self._open[-1][0]:
                 raise RuleFileError(FileFault("", f"The key {event.value!a} stands twice in one mapping.", line))
             if len(event.value) > self._longest_key:
-                raise RuleFileError(FileFault("", "A key is longer than any of a rule.", line))
+                raise RuleFileError(FileFault("", "A key is longer than any of a rule or setting.", line))
             self._key[-1] = event.value
         else:
             self._add(plain_scalar(event.value) if event.implicit[0] else event.value, line)
 
     def _begin(self, container: Any, line: int) -> None:
         if len(self._open) >= MAX_DEPTH:
-            raise RuleFileError(FileFault("", "The file is nested deeper than any rule is.", line))
+            raise RuleFileError(FileFault("", "The file is nested deeper than any rule or setting is.", line))
         path = self._add(container, line)
         self._open.append((container, path))
         self._key.append(None)

@@ -1,25 +1,35 @@
 """The configuration as a whole: its files, the plan of a change of them, and the request of that change."""
 
+import asyncio
 import re
 from collections.abc import Mapping
 from io import BytesIO
 from typing import Any, Final, NamedTuple
+from urllib.parse import urlencode
 from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
 import htpy as h
 import msgspec
 
 from clearhold.api.config.files import request_failures
-from clearhold.api.config.schemas import Config, ConfigApplication, ConfigPlan, NewConfig, PlannedChange
-from clearhold.api.config.yaml_text import HEAD, body_text, written_files, written_head
+from clearhold.api.config.schemas import (
+    BacktestFigures,
+    Config,
+    ConfigApplication,
+    ConfigPlan,
+    NewConfig,
+    PlannedChange,
+)
+from clearhold.api.config.yaml_text import HEAD, body_text, written_file, written_head
 from clearhold.api.console.components.settings import CONFIGURATION, done, refusal, settings_frame
 from clearhold.api.console.components.words import count, outsider
+from clearhold.api.console.typed_yaml import typed_yaml
 from clearhold.api.console.visit import Answer, FileAnswer, HtmlAnswer, RedirectAnswer, Visit
 from clearhold.api.http.envelope import retry_headers
 from clearhold.api.http.error_table import ERRORS
 from clearhold.api.http.request_schema import RequestSchema
-from clearhold.api.http.yaml_documents import RuleFileError, read_yaml
 from clearhold.features.configuration.changes import FieldDifference
+from clearhold.features.configuration.files import ConfigFile
 from clearhold.features.core.errors import ErrorCode, FieldCode, NotFoundError, RiskError, invalid
 
 PATH: Final = CONFIGURATION
@@ -45,24 +55,25 @@ class Planned(NamedTuple):
 
 
 async def show(visit: Visit) -> Answer:
+    """All files by name; the text of the one that the query names, and of one to change in the form."""
     config = await visit.services.config.export(visit.principal)
-    typed = ""
-    path = visit.query.get("change")
-    if path is not None:
-        values = {each.path: each.value for each in config.files}
-        if path not in values:
+    values, read, changed = {each.path: each.value for each in config.files}, *map(visit.query.get, ("file", "change"))
+    for path in (read, changed):
+        if path is not None and path not in values:
             raise NotFoundError("The configuration has no such file.", ErrorCode.PATH_NOT_FOUND)
-        typed = body_text({path: values[path]})
-    return _page(visit, config, typed)
+    typed = "" if changed is None else body_text({changed: values[changed]})
+    return _page(visit, config, typed, read=read)
 
 
 async def archive(visit: Visit) -> Answer:
-    """The directory that ``clearhold config export`` writes, packed."""
+    """The directory that ``clearhold config export`` writes, packed; other work of the loop comes between two files."""
     config = await visit.services.config.export(visit.principal)
     packed = BytesIO()
     with ZipFile(packed, "w") as file:
-        for name, content in {HEAD: written_head(config.tenant), **written_files(config.files)}.items():
-            file.writestr(ZipInfo(name, _BEGIN), content, ZIP_DEFLATED)
+        file.writestr(ZipInfo(HEAD, _BEGIN), written_head(config.tenant), ZIP_DEFLATED)
+        for each in config.files:
+            file.writestr(ZipInfo(each.path, _BEGIN), written_file(each.value), ZIP_DEFLATED)
+            await asyncio.sleep(0)
     name = f"configuration-{config.tenant}-{config.sha256[:12]}.zip"
     return FileAnswer(name, packed.getvalue(), "application/zip")
 
@@ -72,7 +83,7 @@ async def plan(visit: Visit) -> Answer:
     config = await visit.services.config.export(visit.principal)
     typed, whole = visit.form.get("files", ""), dict[str, Any]()
     try:
-        whole = _merged(config, typed)
+        whole = await _merged(config, typed)
         new, _ = _NEW.decode(msgspec.json.encode(whole))
         planned = await visit.services.config.plan(visit.principal, new)
     except RiskError as error:
@@ -85,7 +96,7 @@ async def apply(visit: Visit) -> Answer:
     config = await visit.services.config.export(visit.principal)
     typed, whole = visit.form.get("files", ""), dict[str, Any]()
     try:
-        whole = _merged(config, typed)
+        whole = await _merged(config, typed)
         body = whole | {
             "baseSha256": visit.form.get("base", ""),
             "note": visit.form.get("note", "").strip() or None,
@@ -111,10 +122,10 @@ def _refused(visit: Visit, config: Config, error: RiskError, whole: Mapping[str,
     return page._replace(status=ERRORS[error.code].status, headers=retry_headers(error))
 
 
-def _merged(config: Config, typed: str) -> dict[str, Any]:
+async def _merged(config: Config, typed: str) -> dict[str, Any]:
     """The whole configuration: the typed files in place of those in force; a file with no value is removed."""
     files = {each.path: each.value for each in config.files}
-    for path, value in _typed_files(typed).items():
+    for path, value in (await _typed_files(typed)).items():
         if value is None:
             if path not in files:
                 raise invalid("files", f"has {path!a} without a value, and there is no such file", FieldCode.NOT_ONE_OF)
@@ -125,25 +136,24 @@ def _merged(config: Config, typed: str) -> dict[str, Any]:
     return {"schema": config.schema, "tenant": config.tenant, "files": listed}
 
 
-def _typed_files(typed: str) -> Mapping[str, Any]:
-    try:
-        value, _ = read_yaml(typed, longest_key=LONGEST_PATH)
-        msgspec.json.encode(value)
-    except RuleFileError as error:
-        fault = error.faults[0]
-        place = "" if fault.line is None else f" in line {fault.line}"
-        raise invalid("files", f"cannot be read{place}: {fault.sentence}", FieldCode.MALFORMED) from error
-    except (UnicodeEncodeError, RecursionError) as error:
-        raise invalid("files", "has a text or a depth that no setting has", FieldCode.MALFORMED) from error
+async def _typed_files(typed: str) -> Mapping[str, Any]:
+    value = await typed_yaml(typed, "files", longest_key=LONGEST_PATH)
     if not isinstance(value, dict) or not value:
         raise invalid("files", "must name at least one file, with its settings below it", FieldCode.REQUIRED)
     return value
 
 
 def _page(
-    visit: Visit, config: Config, typed: str, *, refused: str | None = None, planned: Planned | None = None
+    visit: Visit,
+    config: Config,
+    typed: str,
+    *,
+    read: str | None = None,
+    refused: str | None = None,
+    planned: Planned | None = None,
 ) -> HtmlAnswer:
-    reads = visit.signed_in.is_read_only
+    """``read`` is the path of the file whose text is there."""
+    writes = not visit.signed_in.is_read_only
     content = settings_frame(
         visit,
         h.h1["Configuration"],
@@ -165,21 +175,29 @@ def _page(
             h.a(href=ARCHIVE, download=True)["Download the files"],
         ],
         _plan_of(visit, planned) if planned is not None else None,
-        None if reads else _form(visit, typed, refused),
-        h.section[
+        _form(visit, typed, refused) if writes else None,
+        h.section("#files")[
             h.h2["Files in force"],
-            [_file(each.path, each.value, changes=not reads) for each in config.files],
+            h.ul(".plain")[(_file(each, is_read=each.path == read, writes=writes) for each in config.files)],
         ],
     )
     return HtmlAnswer("Configuration", content)
 
 
-def _file(path: str, value: Mapping[str, Any], *, changes: bool) -> h.Element:
-    return h.details[
-        h.summary[h.code[outsider(path, most=None)]],
-        h.pre(tabindex="0", role="region", aria_label=path)[outsider(body_text(value), most=None)],
-        h.p[h.a(href=f"{PATH}?change={path}#change")["Change this file"]] if changes else None,
+def _file(file: ConfigFile, *, is_read: bool, writes: bool) -> h.Element:
+    """A link to its text; where that is read, the text."""
+    if not is_read:
+        return h.li[h.a(href=_address("file", file.path))[h.code[outsider(file.path, most=None)]]]
+    return h.li("#file")[
+        h.h3[h.code[outsider(file.path, most=None)]],
+        h.pre(tabindex="0", role="region", aria_label=file.path)[outsider(body_text(file.value), most=None)],
+        h.p[h.a(href=_address("change", file.path))["Change this file"]] if writes else None,
     ]
+
+
+def _address(part: str, path: str) -> str:
+    """The page with this part of it for a file."""
+    return f"{PATH}?{urlencode({part: path}, safe='/')}#{part}"
 
 
 def _form(visit: Visit, typed: str, refused: str | None) -> h.Element:
@@ -255,7 +273,7 @@ def _change(change: PlannedChange) -> h.Element:
         ]
         if change.fields
         else None,
-        h.p[_backtest(change)] if change.backtest is not None else None,
+        h.p[_backtest(change.backtest)] if change.backtest is not None else None,
         h.p(".small")["Needs a second person." if change.needs_second_person else "Needs one person."],
     ]
 
@@ -265,9 +283,7 @@ def _side(difference: FieldDifference, side: str) -> h.Node:
     return "none" if value is msgspec.UNSET else outsider(msgspec.json.encode(value).decode(), most=None)
 
 
-def _backtest(change: PlannedChange) -> str:
-    figures = change.backtest
-    assert figures is not None, "the caller has looked"
+def _backtest(figures: BacktestFigures) -> str:
     scanned = f"the newest {figures.scanned:,}" if figures.sampled else f"{figures.scanned:,}"
     return (
         f"Backtest over 90 days: it matches {figures.matched:,} of {scanned} transfers, would have opened "

@@ -5,11 +5,12 @@ from typing import Any, Final
 
 import htpy as h
 import msgspec
-import yaml
 
+from clearhold.api.config.yaml_text import body_text
 from clearhold.api.console.components.nested import change_table, parts_of
 from clearhold.api.console.components.settings import POLICIES, done, refusal, settings_frame
 from clearhold.api.console.components.words import count, moment, outsider
+from clearhold.api.console.typed_yaml import typed_yaml
 from clearhold.api.console.visit import Answer, HtmlAnswer, RedirectAnswer, Visit
 from clearhold.api.http.envelope import retry_headers
 from clearhold.api.http.error_table import ERRORS
@@ -17,7 +18,7 @@ from clearhold.api.http.request_schema import RequestSchema
 from clearhold.api.policies.routes import policy_failures
 from clearhold.api.policies.service import Activation, NewPolicy, PoliciesQuery, Policy, PolicyPrefix
 from clearhold.features.core.canonical import derived_id
-from clearhold.features.core.errors import FieldCode, RiskError, invalid
+from clearhold.features.core.errors import RiskError
 
 PATH: Final = POLICIES
 KINDS: Final[Mapping[PolicyPrefix, str]] = {
@@ -81,7 +82,10 @@ async def request(visit: Visit) -> Answer:
     """Write the next version of the kind, and request its activation."""
     policy = await visit.services.policies.read(visit.principal, visit.params["policy_id"])
     try:
-        body = {"version": _next_of(policy, await _versions(visit)), "body": _typed_body(visit.form.get("body", ""))}
+        body = {
+            "version": _next_of(policy, await _versions(visit)),
+            "body": await typed_yaml(visit.form.get("body", ""), "body"),
+        }
         if policy.program_id is not None:
             body["programId"] = policy.program_id
         created = await requested_version(visit, body)
@@ -116,27 +120,11 @@ def _next_of(policy: Policy, versions: tuple[Policy, ...]) -> str:
     return f"{kind.value}-v{1 + max(numbers)}"
 
 
-def _typed_body(text: str) -> Any:
-    """The typed YAML, which JSON is too."""
-    try:
-        body = yaml.safe_load(text)
-        msgspec.json.encode(body)
-    except (yaml.YAMLError, msgspec.MsgspecError, TypeError, ValueError, RecursionError) as error:
-        mark = getattr(error, "problem_mark", None)
-        place = "" if mark is None else f" in line {mark.line + 1}"
-        raise invalid("body", f"cannot be read as YAML{place}", FieldCode.MALFORMED) from error
-    return body
-
-
-def _written(body: Mapping[str, Any]) -> str:
-    return yaml.safe_dump(dict(body), sort_keys=False, allow_unicode=True, width=100)
-
-
 async def _page(visit: Visit, refused: str | None = None) -> HtmlAnswer:
     policy = await visit.services.policies.read(visit.principal, visit.params["policy_id"])
     versions = await _versions(visit)
     in_force = next((each for each in versions if each.active and _same_place(each, policy)), None)
-    typed = visit.form.get("body") or _written(policy.body)
+    typed = visit.form.get("body") or body_text(policy.body)
     content = settings_frame(
         visit,
         h.h1[policy.version],

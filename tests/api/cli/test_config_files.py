@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 from clearhold.api.cli.config_files import ConfigDirError, read_config, write_config
 from clearhold.api.cli.main import app
 from clearhold.api.config.files import config_faults
-from clearhold.api.config.yaml_text import written_files
+from clearhold.api.config.yaml_text import written_file
 from clearhold.features.configuration.files import ConfigFile, normal_files
 from clearhold.store.given_files import MOST_GIVEN_BYTES
 from tests.support.config_calls import CLOCK_PATH, RULE, RULE_PATH
@@ -58,7 +58,7 @@ def test_given_any_configuration_when_written_and_read_then_it_is_the_same_and_i
     "text", ["NO", "1e3", "0x1F", "1_000", "null", "~", "", "007", ".5", "yes", " a", "a: b", "é\u2028"]
 )
 def test_given_a_text_that_looks_like_something_else_then_it_stays_a_text(text: str) -> None:
-    (written,) = written_files([ConfigFile(path="rules/a.yaml", value={"a": text, "b": [text]})]).values()
+    written = written_file({"a": text, "b": [text]})
     assert yaml.safe_load(written)["b"] == [text] or text == "1e3"
     with TemporaryDirectory() as name:
         write_config(Path(name), "b", [])

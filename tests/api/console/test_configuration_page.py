@@ -11,6 +11,7 @@ import pytest
 import yaml
 
 from clearhold.api.cli.config_files import read_config
+from clearhold.api.http import yaml_documents
 from tests.support.config_calls import CLOCK_PATH, RULE, RULE_PATH, ConfigCalls
 from tests.support.console import Browser, ConsoleApp
 from tests.support.dom import DomPage
@@ -65,7 +66,7 @@ def test_given_a_rule_and_a_clock_when_planned_and_requested_then_another_person
     assert {path: now[path] for path in former if path != CLOCK_PATH} == {
         path: value for path, value in former.items() if path != CLOCK_PATH
     }
-    assert f"<summary><code><bdi>{RULE_PATH}</bdi>" in browser.get(PLACE).text
+    assert RULE_PATH in DomPage(browser.get(PLACE).text).one("section", id="files").text
 
 
 def test_given_the_archive_then_it_is_the_directory_that_an_export_writes_each_time_the_same(
@@ -89,6 +90,17 @@ def test_given_a_file_to_change_then_the_form_has_its_text_and_that_text_changes
     answer = browser.send_form(page, PLAN, files=typed)
     assert "Nothing differs from the configuration in force." in DomPage(answer.text).one("section", id="plan").text
     assert browser.get(f"{PLACE}?change=policies/none.yaml").status_code == HTTPStatus.NOT_FOUND
+
+
+def test_given_a_file_to_read_then_its_text_alone_is_there_and_leads_to_its_change(
+    config: ConfigCalls, browser: Browser
+) -> None:
+    page = DomPage(browser.get(f"{PLACE}?file={CLOCK_PATH}").text)
+    (text,) = page.all("pre")
+    assert yaml.safe_load(text.text) == config.files()[CLOCK_PATH]
+    assert page.one("a", href=f"{PLACE}?change={CLOCK_PATH}#change").text == "Change this file"
+    assert not DomPage(browser.get(PLACE).text).all("pre")
+    assert browser.get(f"{PLACE}?file=policies/none.yaml").status_code == HTTPStatus.NOT_FOUND
 
 
 def test_given_a_file_without_a_value_then_the_plan_removes_it(config: ConfigCalls, browser: Browser) -> None:
@@ -119,6 +131,7 @@ def test_given_a_file_without_a_value_then_the_plan_removes_it(config: ConfigCal
         ("a: 1\na: 2", "stands twice"),
         ("x: '</textarea><script>alert(1)</script>'", "x"),
         ("[" * 5_000, "nested deeper"),
+        ('a: "\\ud800"', "cannot be read"),
     ],
 )
 def test_given_files_that_are_refused_then_the_page_says_why_and_keeps_the_typed_text(
@@ -130,6 +143,16 @@ def test_given_files_that_are_refused_then_the_page_says_why_and_keeps_the_typed
     assert words in page.one("p", role="alert").text
     assert page.one("textarea", name="files").text == files
     assert "<script>alert" not in answer.text
+    assert waiting(config) == []
+
+
+def test_given_half_of_a_letter_then_it_is_refused_where_yaml_is_read_without_its_library_too(
+    config: ConfigCalls, browser: Browser, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(yaml_documents, "_LOADER", yaml.SafeLoader)
+    answer = planned(browser, 'a: "\\ud800"')
+    assert answer.status_code == HTTPStatus.BAD_REQUEST, answer.text
+    assert "surrogate" in DomPage(answer.text).one("p", role="alert").text
     assert waiting(config) == []
 
 

@@ -7,6 +7,7 @@ import httpx
 import pytest
 import yaml
 
+from clearhold.api.http.yaml_documents import read_yaml
 from tests.support.console import Browser, ConsoleApp
 from tests.support.dom import DomPage
 from tests.support.running_app import RunningApp
@@ -77,9 +78,11 @@ def test_given_a_form_that_is_sent_twice_then_it_is_one_version(
         ("autoHours: 1", "standardHours"),
         ("autoHours: soon\nstandardHours: 8\ncomplexHours: 48\nappealHours: 48", "autoHours"),
         ("- 1", "body"),
-        ("!!python/object/apply:os.system [id]", "YAML"),
+        ("!!python/object/apply:os.system [id]", "Tags"),
         (f"unknown: '{HOSTILE}'", "unknown"),
-        ("a: &a [*a]", "YAML"),
+        ("a: &a [*a]", "Anchors"),
+        ("a: &a [1]\nb: *a", "Anchors"),
+        ("autoHours: 1\nautoHours: 2", "stands twice"),
     ],
 )
 def test_given_a_body_that_is_refused_then_the_page_says_why_and_keeps_the_typed_text(
@@ -109,7 +112,19 @@ def test_given_every_kind_then_its_version_opens_with_its_parts_and_each_is_vali
     for kind in ("policy", "clock", "ladder", "thresholds", "kri"):
         (version, *_) = versions(api, tenant, kind).values()
         page = DomPage(browser.get(f"{POLICIES}/{version['id']}").text)
-        assert yaml.safe_load(page.one("textarea", name="body").text) == version["body"]
+        assert read_yaml(page.one("textarea", name="body").text)[0] == version["body"]
+
+
+def test_given_norway_in_a_list_of_countries_then_it_is_a_country_and_not_the_word_no(
+    api: RunningApp, tenant: dict[str, Any], browser: Browser
+) -> None:
+    body = versions(api, tenant, "thresholds")["thresholds-v1"]["body"]
+    place = place_of(api, tenant, "thresholds-v1")
+    listed = body["increasedMonitoring"] | {"countries": ["Z"]}
+    typed = yaml.safe_dump(body | {"increasedMonitoring": listed}).replace("- Z", "- NO")
+    answer = requested(browser, place, body=typed)
+    assert answer.status_code == HTTPStatus.SEE_OTHER, answer.text
+    assert versions(api, tenant, "thresholds")["thresholds-v2"]["body"]["increasedMonitoring"]["countries"] == ["NO"]
 
 
 def test_given_a_key_then_its_session_reads_and_has_no_form_and_another_bank_sees_nothing(
