@@ -1,9 +1,10 @@
 """Pages are written in slices on the event loop, so that a pre-flight which waits there waits for one slice."""
 
-import asyncio
 from collections.abc import Iterator
 from itertools import islice
 from typing import Final, Protocol
+
+from clearhold.api.http.in_the_air import in_the_air
 
 SLICE: Final = 256
 """Pieces of a page in a slice: half a millisecond."""
@@ -17,8 +18,8 @@ class Pieces(Protocol):
 
 async def written(page: Pieces) -> bytes:
     """The page's bytes; other work of the loop comes between two slices."""
-    pieces, parts = page.iter_chunks(), list[str]()
+    pieces, parts, none = page.iter_chunks(), list[str](), in_the_air().none
     while slice_ := list(islice(pieces, SLICE)):
         parts += slice_
-        await asyncio.sleep(0)
+        await none()
     return "".join(parts).encode()

@@ -12,6 +12,9 @@ from typing import Final, TypeVar
 from anyio import CapacityLimiter, to_thread
 from anyio.lowlevel import RunVar
 
+from clearhold.api.http.in_the_air import in_the_air
+from clearhold.store.duck.turns import each_after
+
 AT_ONCE: Final = max(1, (os.cpu_count() or 1) - 1)
 
 _LIMITER: Final = RunVar[CapacityLimiter]("reads")  # one for the event loop
@@ -25,4 +28,10 @@ async def in_reader(read: Callable[..., T], *values: object) -> T:
     if limiter is None:
         limiter = CapacityLimiter(AT_ONCE)
         _LIMITER.set(limiter)
-    return await to_thread.run_sync(read, *values, limiter=limiter)
+    wait = in_the_air().wait
+
+    def in_turns() -> T:
+        with each_after(wait):
+            return read(*values)
+
+    return await to_thread.run_sync(in_turns, limiter=limiter)

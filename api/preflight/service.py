@@ -21,6 +21,7 @@ import msgspec
 
 from clearhold.api.area import Resources
 from clearhold.api.http.head import TooLateError, in_time
+from clearhold.api.http.in_the_air import in_the_air
 from clearhold.api.http.reading import in_reader
 from clearhold.api.lists.lists import ListReader, filter_of, place_by, place_key, to_answer
 from clearhold.api.preflight.schemas import (
@@ -181,6 +182,19 @@ class PreflightService:
         ``effect_id`` comes from the header Idempotency-Key: a record of that id answers the same request.
         ``answer_by`` is of the event loop's clock.
         """
+        with in_the_air().one():
+            return await self._submit(principal, request, plain, effect_id, arrived_at=arrived_at, answer_by=answer_by)
+
+    async def _submit(
+        self,
+        principal: Principal,
+        request: PreflightRequest,
+        plain: dict[str, Any],
+        effect_id: str | None,
+        *,
+        arrived_at: int,
+        answer_by: float | None,
+    ) -> Preflight:
         program = self._program(principal, request)
         key = request.idempotency_key
         if key is None and effect_id is not None:

@@ -17,6 +17,7 @@ import msgspec
 from clearhold.features.core.principal import Principal
 from clearhold.features.core.rows.events import EventRow
 from clearhold.features.core.rows.parties import CounterpartyRow, EntityRow
+from clearhold.store.duck.turns import in_turn
 from clearhold.store.tables import NUMBERS, TEXTS, Predicate, listed, placeholders, row_builder, select_list
 
 # ruff: noqa: S608 - statements are built from constants; every value is a parameter
@@ -29,11 +30,13 @@ class CommittedRows:
         self._connection = connection
 
     def _read(self, sql: str, values: Sequence[Any] | Mapping[str, Any] = ()) -> list[Any]:
+        in_turn()
         with self._connection.cursor() as cursor:
             return cursor.execute(sql, values).fetchall()
 
     def _first(self, sql: str, values: Sequence[Any] = ()) -> Any:
         """The first row, or None."""
+        in_turn()
         with self._connection.cursor() as cursor:
             return cursor.execute(sql, values).fetchone()
 

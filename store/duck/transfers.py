@@ -17,6 +17,7 @@ from clearhold.features.catalogue.vector import TransferFeaturesRow
 from clearhold.features.core.principal import Principal
 from clearhold.features.core.rows.events import TransferRow
 from clearhold.store.duck.committed_rows import RowFilter, Timeline, programs_sql
+from clearhold.store.duck.turns import in_turn
 from clearhold.store.tables import NUMBERS, TEXTS, Predicate, listed, placeholders, row_builder, select_list
 
 # ruff: noqa: S608 - statements are built from constants; every value is a parameter
@@ -44,6 +45,7 @@ def with_owners(cursor: duckdb.DuckDBPyConnection, tenant_id: str, rows: Sequenc
     accounts = sorted({row.account_id for row in rows if row.entity_id is None and row.account_id is not None})
     if not accounts:
         return [*rows]
+    in_turn()
     tuples = cursor.execute(_OF_ACCOUNTS, [tenant_id, listed(accounts)]).fetchall()
     owners = {(program_id, account_id): owner_id for program_id, account_id, owner_id in tuples}
     return [
@@ -214,6 +216,7 @@ def _features_of(
         return {}
     ids = sorted({row.id for row in rows})
     sql = _FIND_FEATURES.format(offsets=placeholders(offsets))
+    in_turn()
     tuples = cursor.execute(sql, [tenant_id, *offsets, listed(ids)]).fetchall()
     return {(row.program_id, row.transfer_id, row.offset): row for row in map(_FEATURES, tuples)}
 
@@ -225,6 +228,7 @@ def _alert_ids_of(
     programs, numbers = sorted({row.program_id for row in rows}), sorted({row.number for row in rows})
     alert_ids: dict[tuple[str, int], list[str]] = {}
     values = [tenant_id, listed(programs), listed(numbers)]
+    in_turn()
     for program_id, number, alert_id in cursor.execute(_ALERTS_OF, values).fetchall():
         alert_ids.setdefault((program_id, number), []).append(alert_id)
     return alert_ids
