@@ -15,6 +15,8 @@ from tests.support.running_app import RunningApp
 POLICIES: Final = "/console/settings/policies"
 NOTE: Final = "The board wants standard alerts decided within a working day."
 HOSTILE: Final = "</textarea><script>alert(1)</script>"
+ALIASES: Final = tuple(zip("abcdefgh", "bcdefghi", strict=True))
+"""Eight steps, each 40 of the step before: a value of 40**8 numbers in a text of 1,500 characters."""
 
 
 def versions(api: RunningApp, tenant: dict[str, Any], kind: str) -> dict[str, dict[str, Any]]:
@@ -82,6 +84,11 @@ def test_given_a_form_that_is_sent_twice_then_it_is_one_version(
         (f"unknown: '{HOSTILE}'", "unknown"),
         ("a: &a [*a]", "Anchors"),
         ("a: &a [1]\nb: *a", "Anchors"),
+        (
+            "a: &a [1]\n" + "".join(f"{new}: &{new} [{', '.join([f'*{old}'] * 40)}]\n" for old, new in ALIASES),
+            "Anchors",
+        ),
+        ("a: " + "[" * 20_000, "nested"),
         ("autoHours: 1\nautoHours: 2", "stands twice"),
     ],
 )
