@@ -6,7 +6,7 @@ Transfers carry no entity and no counterparty: a receiver queries the API for th
 from typing import Any, Final
 
 from clearhold.features.core.instants import DAY_US, format_instant
-from clearhold.features.sandbox.parties import Ending, EventFamily, Other, Party, PlannedTransfer
+from clearhold.features.sandbox.parties import COMPANY_LETTERS, Ending, EventFamily, Other, Party, PlannedTransfer
 
 BANK_ROUTING: Final = "121145307"
 PREFIX_OF: Final = {
@@ -158,13 +158,14 @@ def _common(planned: PlannedTransfer) -> dict[str, Any]:
 
 def _ach(planned: PlannedTransfer, times: dict[str, int]) -> dict[str, Any]:
     returned_at = times.get("returned_at")
-    sender, receiver = (planned.other, planned.party) if planned.incoming else (planned.party, planned.other)
+    other, party = planned.other, planned.party
+    company, receiver = (other.short_name or other.name, party) if planned.incoming else (party.name, other)
     return {
         **_common(planned),
         "type": "DEBIT" if planned.debit else "CREDIT",
         "same_day": False,
         "entry_class_code": planned.sec_code,
-        "company_name": sender.name.upper()[:16],
+        "company_name": company.upper()[:COMPANY_LETTERS],
         "company_entry_description": planned.note.upper()[:10],
         "receiver_name": receiver.name,
         "odfi_routing_number": planned.other.routing if planned.incoming else BANK_ROUTING,

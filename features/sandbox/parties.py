@@ -15,7 +15,7 @@ from clearhold.features.bank.event_types import RAIL_OF_FAMILY
 
 
 class Other(msgspec.Struct, frozen=True, kw_only=True):
-    """A counterparty."""
+    """A counterparty. ``short_name`` is its name in an ACH entry; without one the name is cut."""
 
     id: str
     name: str
@@ -24,6 +24,7 @@ class Other(msgspec.Struct, frozen=True, kw_only=True):
     account_number: str
     city: str
     country: str = "US"
+    short_name: str = ""
 
 
 class Party(msgspec.Struct, frozen=True, kw_only=True):
@@ -99,6 +100,9 @@ class Draw:
 
 HOME: Final = "US"
 
+COMPANY_LETTERS: Final = 16
+"""Of the name of a company in an ACH entry (Nacha: positions 5 to 20 of a batch header)."""
+
 _DISTINCTION: Final = 8
 _FIRST_NAMES: Final = ("Ada", "Bo", "Cleo", "Dara", "Eli", "Fay", "Gus", "Hana", "Ivo", "June", "Kai", "Lena")
 _LAST_NAMES: Final = ("Alder", "Birch", "Cedar", "Dogwood", "Elm", "Fir", "Gorse", "Hazel", "Juniper", "Larch")
@@ -156,6 +160,7 @@ def _other(party_id: str, name: str, *, business: bool, country: str) -> Other:
     Abroad it is at an invented BIC: four letters of a bank, the country, a place, and XXX for the head office.
     """
     account = Draw(party_id)
+    distinction = _distinction(party_id)
     return Other(
         id=party_id,
         name=name,
@@ -164,4 +169,5 @@ def _other(party_id: str, name: str, *, business: bool, country: str) -> Other:
         account_number=str(account.between(10**9, 10**10 - 1)),
         city="Reno" if country == HOME else "Harbour",
         country=country,
+        short_name=f"{name[: COMPANY_LETTERS - len(distinction) - 1].split(maxsplit=1)[0]} {distinction}",
     )

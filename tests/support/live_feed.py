@@ -13,12 +13,14 @@ from urllib.parse import quote
 import httpx
 import msgspec
 
+from clearhold.features.detectors.table import PROGRAM_DETECTORS
 from tests.support.running_service import ADMIN_TOKEN, RunningService
 from tests.support.waiting import eventually
 
 DAY: Final = timedelta(days=1)
 WIRE: Final = "wire.outgoing_transfer.completed"
 WORDS: Final = "The invoice and the contract were seen, and both agree with the payment."
+OF_SNAPSHOTS: Final = frozenset(detector.id for detector in PROGRAM_DETECTORS)
 CHANGED_ACCOUNT: Final = "TRS-CPY-03"
 
 Data = dict[str, Any]
@@ -187,6 +189,10 @@ class LiveFeed:
         assert answer.status_code == 400, answer.text
         content: Data = answer.json()
         return content
+
+    def alerts_of_events(self) -> list[Data]:
+        """All but those of snapshots, which the service takes at any minute of a quarter of an hour."""
+        return [alert for alert in self.alerts() if alert["detector"] not in OF_SNAPSHOTS]
 
     def alerts(self, **query: str) -> list[Data]:
         more = "".join(f"&{name}={quote(value, safe='')}" for name, value in query.items())

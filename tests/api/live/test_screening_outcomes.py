@@ -22,12 +22,12 @@ def test_given_a_customer_that_moved_money_when_its_screening_turns_out_bad_then
 ) -> None:
     feed.send_usual(range(days_ago, days_ago + 10))
     feed.settle()
-    before = {alert["id"] for alert in feed.alerts()}
+    before = {alert["id"] for alert in feed.alerts_of_events()}
 
     entity = {"id": "enti_1", "type": "PERSON", "verification_status": "MANUAL_REVIEW", "created_at": None}
     feed.send("identity.verification.manual_review", entity | over, now())
     feed.settle()
 
-    opened = [alert for alert in feed.alerts() if alert["id"] not in before]
+    opened = [alert for alert in feed.alerts_of_events() if alert["id"] not in before]
     assert bool(opened) is (wanted and days_ago < 90)
     assert {(alert["subjectType"], alert["subjectId"]) for alert in opened} <= {("entity", "enti_1")}
