@@ -9,6 +9,7 @@ from litestar import Response, get, post
 from litestar.handlers import HTTPRouteHandler
 from litestar.types import ASGIApp
 
+from clearhold.api.console.components.requests import APPROVALS
 from clearhold.api.console.frame import FILES, MEDIA_TYPES, STATIC_PATH, address_of, framed, headers_of
 from clearhold.api.console.guard import BACK_CHANNEL, ENTRANCE, OPERATOR, PUBLIC, SCOPES
 from clearhold.api.console.live import follow_live
@@ -41,6 +42,7 @@ from clearhold.api.console.pages import (
     start,
     thing,
     today,
+    transfers,
     webhook,
     webhooks,
     workspace,
@@ -89,7 +91,9 @@ def _download(path: str, handle: Handle, *scopes: KeyScope) -> HTTPRouteHandler:
         answer = await handle(visit)
         if not isinstance(answer, ExportAnswer):
             return (await _response(visit, answer)).to_asgi_response(None, request)
-        return visit.services.downloads.of(visit.principal, answer.batches, name=answer.name, kind=answer.kind)
+        return visit.services.downloads.of(
+            visit.principal, answer.batches, name=answer.name, kind=answer.kind, format_=answer.format
+        )
 
     return handler
 
@@ -167,10 +171,12 @@ CONSOLE_ROUTES: Final = (
     _write(passkeys.REQUEST_OPTIONS, passkeys.request_options, entrance=True),
     _page(today.PATH, today.show),
     _page("/console/things/{kind:str}/{id:str}", thing.show, KeyScope.ALERTS_READ),
+    _page(transfers.PATH, transfers.show, KeyScope.ALERTS_READ),
+    _download(transfers.FILE, transfers.file, KeyScope.ALERTS_READ),
     _page("/console/alerts/{alert_id:str}", thing.alert, KeyScope.ALERTS_READ),
     _page(search.PATH, search.show, KeyScope.ALERTS_READ),
-    _page(approvals.PATH, approvals.show, KeyScope.ACTIONS),
-    _write(f"{approvals.PATH}/{{action_id:str}}", approvals.answer),
+    _page(APPROVALS, approvals.show, KeyScope.ACTIONS),
+    _write(f"{APPROVALS}/{{action_id:str}}", approvals.answer),
     _page(programs.PATH, programs.show_all, KeyScope.REPORTS),
     _page(f"{programs.PATH}/{{program_id:str}}", programs.show, KeyScope.REPORTS),
     _page(f"{programs.PATH}/{{program_id:str}}/week", programs.week, KeyScope.REPORTS),

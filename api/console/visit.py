@@ -8,7 +8,7 @@ import msgspec
 from litestar.datastructures import Cookie
 
 from clearhold.api.console.services import ConsoleServices
-from clearhold.api.lists.exports import Batches
+from clearhold.api.lists.exports import Batches, ExportFormat
 from clearhold.features.core.canonical import derived_id, json_text
 from clearhold.features.core.principal import Principal
 from clearhold.store.ids import new_id
@@ -156,6 +156,7 @@ class ExportAnswer(NamedTuple):
     name: str
     batches: Batches
     kind: type[msgspec.Struct]
+    format: ExportFormat = ExportFormat.NDJSON
 
 
 class RedirectAnswer(NamedTuple):

@@ -209,6 +209,7 @@ PARAMETERS: Final[Mapping[str, str]] = {
     "prefix[]": "Only of these kinds.",
     "eventId": "The event's id, as the bank sent it.",
     "q": "The text to find: an id or its beginning, words of a name, last four, or an amount as in 12,345.67.",
+    "direction[]": "Only in this direction: outgoing is what the program originated, incoming what it received.",
     "rail[]": "Only on these rails.",
     "amountFrom": "Of at least so much, in cents of the transfer's own currency.",
     "amountTo": "Of at most so much, in cents of the transfer's own currency.",

@@ -39,7 +39,7 @@ from clearhold.features.core.money import UsdRate, parse_cents
 from clearhold.features.core.principal import Principal, Simulated
 from clearhold.features.core.rows.events import TransferRow
 from clearhold.features.core.scorecards import scorecard_sha256
-from clearhold.features.core.vocabulary import Band, Rail, Reason, about
+from clearhold.features.core.vocabulary import Band, Direction, Rail, Reason, about
 from clearhold.features.policy.card_book import card_version
 from clearhold.features.scorers.trs_v1.scorer import DEFAULT
 from clearhold.store.control.policies import TenantPolicies
@@ -65,6 +65,7 @@ class TransferFilters(msgspec.Struct, frozen=True, kw_only=True, rename="camel",
     counterparty_id: BankIds | None = None
     account_id: BankIds | None = None
     rail: Annotated[tuple[Rail, ...], msgspec.Meta(min_length=1, max_length=len(Rail))] | None = None
+    direction: Annotated[tuple[Direction, ...], msgspec.Meta(min_length=1, max_length=len(Direction))] | None = None
     status: Annotated[tuple[Listed, ...], msgspec.Meta(min_length=1, max_length=20)] | None = None
     amount_from: CentsText | None = None
     amount_to: CentsText | None = None

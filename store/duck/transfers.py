@@ -83,6 +83,7 @@ class TransferFilter(RowFilter, frozen=True, kw_only=True):
     counterparty_ids: tuple[str, ...] | None = msgspec.field(default=None, name="counterpartyId")
     account_ids: tuple[str, ...] | None = msgspec.field(default=None, name="accountId")
     rails: tuple[str, ...] | None = msgspec.field(default=None, name="rail")
+    directions: tuple[str, ...] | None = msgspec.field(default=None, name="direction")
     statuses: tuple[str, ...] | None = msgspec.field(default=None, name="status")
     amount_from: str | None = msgspec.field(default=None, name="amountFrom")
     amount_to: str | None = msgspec.field(default=None, name="amountTo")
@@ -98,6 +99,7 @@ class TransferFilter(RowFilter, frozen=True, kw_only=True):
         predicate.among("counterparty_id", self.counterparty_ids)
         predicate.among("account_id", self.account_ids)
         predicate.among("rail", self.rails)
+        predicate.among("direction", self.directions)
         predicate.among("status", self.statuses and tuple(status.upper() for status in self.statuses))
         if self.amount_from is not None:
             predicate.add("amount_cents >= ?", int(self.amount_from))

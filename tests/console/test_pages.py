@@ -57,6 +57,7 @@ def paths(reader: Person) -> dict[str, str]:
         "workspace": stack,
         "stack-events": f"{stack.partition('?')[0]}/events",
         "thing": f"/console/things/account/{account}",
+        "transfers": f"/console/things/account/{account}/transfers?rail=ach",
         "graph": f"/console/graph?around=account:{account}",
         "search": "/console/search?q=bacc",
         "search-empty": "/console/search?q=nothing-has-this",

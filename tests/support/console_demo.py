@@ -109,6 +109,12 @@ class ConsoleDemo:
         assert httpx.post(self.url + path, content=UNUSABLE, headers=headers, timeout=ANSWERS_WITHIN_S).is_success
         eventually(lambda: self.read("/api/events", result="unusable")["data"], within_s=ANSWERS_WITHIN_S)
 
+    def link(self, name: str) -> str:
+        """The printed link that signs this person in, once."""
+        printed = self._output.read_text("utf-8")
+        line = next(each for each in printed.splitlines() if each.strip().startswith(f"as {name}"))
+        return line.split()[-1]
+
     def __exit__(self, *_: object) -> None:
         self._process.send_signal(signal.SIGINT)
         try:

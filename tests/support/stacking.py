@@ -5,7 +5,7 @@ from typing import Any
 import httpx
 
 from tests.support.alerting import ALERTING, NARRATIVE, alerts_of, deliver, outgoing
-from tests.support.running_app import RunningApp
+from tests.support.running_app import RunningApp, content_of_201
 
 
 def story(
@@ -32,3 +32,15 @@ def decide_many(
 ) -> httpx.Response:
     body = {"alertIds": alert_ids, "decision": decision, "narrative": narrative}
     return api.client.post("/api/alerts/decide", json=body, headers=headers)
+
+
+def two_persons_for_hard_alerts(api: RunningApp, tenant: dict[str, Any]) -> None:
+    """The policy in force after it: a decision that closes a hard alert waits for a second person."""
+    headers = api.operator(tenant)
+    (policy,) = api.client.get("/api/policies?prefix=policy&active=true", headers=headers).json()
+    body = policy["body"] | {"version": "policy-v2", "hardNeedsSecondPerson": True}
+    made = api.client.post("/api/policies", json={"version": "policy-v2", "body": body}, headers=headers)
+    path = f"/api/policies/{content_of_201(made)['id']}/activate"
+    requested = content_of_201(api.client.post(path, json={"note": "Two."}, headers=headers))
+    api.client.post(f"/api/actions/{requested['id']}/approve", headers=api.operator(tenant, "bob"))
+    api.catch_up()

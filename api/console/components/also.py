@@ -8,11 +8,12 @@ from typing import Final
 
 import htpy as h
 
+from clearhold.api.console.components.requests import ACTION_WORDS, APPROVALS
 from clearhold.api.console.components.words import count, key, outsider, outsider_prose
 from clearhold.api.console.pages.workspace_view import WorkspaceView
 from clearhold.api.console.visit import Visit
 from clearhold.features.bank.action_endpoints import TargetType, bank_request
-from clearhold.features.core.entries.actions import ALWAYS_TWO_APPROVERS, ActionType
+from clearhold.features.core.entries.actions import ALWAYS_TWO_APPROVERS, ActionStatus, ActionType
 from clearhold.features.core.vocabulary import AlertStatus, SubjectType
 
 MOST_APPEALED: Final = 20
@@ -58,7 +59,11 @@ def _is_held(view: WorkspaceView) -> bool:
 
 def also(visit: Visit, view: WorkspaceView) -> h.Element:
     return h.section("#also.also", tabindex="-1")[
-        h.h2["Also"],
+        h.h2["Request an action"],
+        h.p(".small")[
+            "An action goes to the bank or the program, and decides no alert. Where it needs a second person, they "
+            "approve it under Approvals."
+        ],
         h.div(".offers")[(_offer(visit, view, each) for each in offers(view))],
         _under_way(view),
     ]
@@ -99,9 +104,13 @@ def _under_way(view: WorkspaceView) -> h.Node:
         h.ul[
             (
                 h.li[
-                    each.type.value.replace("_", " "),
-                    f": {each.status.value}, requested by ",
+                    f"{ACTION_WORDS[each.type]}: ",
+                    h.a(href=f"{APPROVALS}#action-{each.id}")["waits for a second person"]
+                    if each.status is ActionStatus.REQUESTED
+                    else each.status.value,
+                    ", requested by ",
                     outsider(each.requested_by),
+                    (", approved by ", outsider(each.approved_by)) if each.approved_by else None,
                     (". ", outsider_prose(each.error)) if each.error else None,
                 ]
                 for each in actions

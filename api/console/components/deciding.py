@@ -1,6 +1,6 @@
 """The decision on a stack: the choices, the narrative, the signature; and the results of one that was sent."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Final
 
 import htpy as h
@@ -9,6 +9,7 @@ import msgspec
 from clearhold.api.alerts.many import AlertOutcome, AlertResult, DecidedAlerts
 from clearhold.api.alerts.summaries import AlertSummary
 from clearhold.api.console.components.comparison import sentences_of
+from clearhold.api.console.components.requests import APPROVALS
 from clearhold.api.console.components.rest import decision
 from clearhold.api.console.components.words import count, key, outsider
 from clearhold.api.console.visit import Visit
@@ -62,6 +63,7 @@ def decision_form(
     sent: SentDecision | None,
     *,
     least: int,
+    needs_second: Collection[AlertDecision],
     following: Stack | None,
 ) -> h.Element:
     path, name = f"/console/stacks/{stack.id}", visit.signed_in.session.name
@@ -69,16 +71,17 @@ def decision_form(
     return visit.form_of(
         f"{path}/decide",
         h.h2[f"Decide {count(len(waiting), 'alert')}{' together' if len(waiting) > 1 else ''}"],
-        h.p(".small")["Each alert gets its own signed line in the record."],
+        h.p(".small")[f"Each alert gets its own signed line in the record. {_enough(needs_second)}"],
         _refusal(sent),
         h.fieldset(".choices")[
             h.legend(".hidden")["Decision"],
-            (_choice(each, waiting, draft, sent) for each in WORDS),
+            (_choice(each, waiting, draft, sent, is_for_two=each in needs_second) for each in WORDS),
         ],
         _narrative(visit, path, text, draft, sent, least),
         h.button("#sign.main", type="submit", data_chord="Control+Enter")[
             h.span["Sign as ", outsider(name)], " ", h.span(".keys")[key("Ctrl"), " ", key("Enter")]
         ],
+        h.a(".button.second", href="#also")["Request an action", h.span(".small")["some need a second person"]],
         h.p("#sign-off.refusal", role="status", hidden=True)[UNREACHABLE],
         h.p(".small")["Then the next: ", h.span("#following")[_following(following)]]
         if following is not None
@@ -92,6 +95,14 @@ def decision_form(
         attempt=None if sent is None else sent.attempt,
         **{"id": FORM, "data-draft": stack.id, "data-by": name} | ({} if sent is None else {"data-sent": "true"}),
     )
+
+
+def _enough(needs_second: Collection[AlertDecision]) -> str:
+    """Whether one signature is enough."""
+    if not needs_second:
+        return "Your signature is enough."
+    words = [words.lower() for each, (words, _) in WORDS.items() if each in needs_second]
+    return f"Of hard alerts, {', '.join(words[:-1])} and {words[-1]} wait for a second person."
 
 
 def unsigned(visit: Visit, stack: Stack, decided: Iterable[Disposition]) -> h.Element:
@@ -157,14 +168,20 @@ def _refusal(sent: SentDecision | None) -> h.Node:
 
 
 def _choice(
-    choice: AlertDecision, waiting: Sequence[AlertSummary], draft: Draft | None, sent: SentDecision | None
+    choice: AlertDecision,
+    waiting: Sequence[AlertSummary],
+    draft: Draft | None,
+    sent: SentDecision | None,
+    *,
+    is_for_two: bool,
 ) -> h.Element:
     """A choice that no waiting alert takes is disabled; hold is open to the first decision on a held alert too."""
     words, letter = WORDS[choice]
     takes = choice is AlertDecision.HOLD or any(choice in ALLOWED[each.status] for each in waiting)
     is_recommended = draft is not None and draft.recommendation.value == choice.value
     closed = "none is held" if choice is AlertDecision.RELEASE else "already so"
-    small = "recommended" if is_recommended else None if takes else closed
+    two = "needs a second person" if is_for_two and takes else None
+    small = ", ".join(filter(None, ("recommended" if is_recommended else None if takes else closed, two))) or None
     return h.label(class_="choice recommended" if is_recommended else "choice")[
         h.input(
             type="radio",
@@ -201,6 +218,9 @@ def results(stack: Stack, answer: DecidedAlerts, narrative: str, by_others: Iter
     ]
     return h.section("#results.results", role="alert", data_signed=stack.id if not refused else None)[
         h.h2[f"{answer.decision.value.replace('_', ' ').capitalize()}: {', '.join(filter(None, parts))}"],
+        h.p["A second person finds it on Today and under ", h.a(href=APPROVALS)["Approvals"], "."]
+        if answer.requested
+        else None,
         h.ul[(_result(each) for each in answer.results if each.result is not AlertOutcome.DECIDED)],
         (h.h3["Decided meanwhile"], [decision(each) for each in others]) if others else None,
         (
@@ -234,4 +254,7 @@ def signed_strip(visit: Visit, signed: Sequence[Disposition], stack: Stack | Non
         " ",
         key("v"),
         h.span(id=place, aria_live="polite"),
+        (" · No second person is needed. ", h.a(href=f"/console/stacks/{stack.id}#also")["Request an action on it"])
+        if stack
+        else None,
     ]

@@ -83,18 +83,23 @@ def scores(report: ActorReport) -> h.Element:
     ]
 
 
-def transfers(newest: Sequence[TransferSummary]) -> h.Element:
-    heads = ("Created", "Transfer", "Status", "Score")
+def transfers(newest: Sequence[TransferSummary], every: str) -> h.Element:
+    """``every`` is the address of all of them."""
     return h.section("#transfers")[
         h.h2[f"Newest transfers ({len(newest)})" if newest else "Transfers"],
-        h.div(".wide", tabindex="0", role="region", aria_label="Newest transfers")[
-            h.table(".endpoints")[
-                h.thead[h.tr[(h.th(scope="col")[each] for each in heads)]],
-                h.tbody[(_transfer(each) for each in newest)],
-            ]
-        ]
+        (transfer_table(newest, "Newest transfers"), h.p[h.a(href=every)["All its transfers, with a filter"]])
         if newest
         else h.p["None within the bank's statements."],
+    ]
+
+
+def transfer_table(listed: Sequence[TransferSummary], label: str) -> h.Element:
+    heads = ("Created", "Transfer", "Status", "Score")
+    return h.div(".wide", tabindex="0", role="region", aria_label=label)[
+        h.table(".endpoints")[
+            h.thead[h.tr[(h.th(scope="col")[each] for each in heads)]],
+            h.tbody[(_transfer(each) for each in listed)],
+        ]
     ]
 
 

@@ -10,6 +10,15 @@ import msgspec
 from clearhold.api.actions.schemas import Action, ActionsQuery, ApprovalRequest, EndingRequest
 from clearhold.api.console.components.limits import cap_words
 from clearhold.api.console.components.nested import parts_of, spaced
+from clearhold.api.console.components.requests import (
+    ACTION_WORDS,
+    APPROVALS,
+    WAITING_REQUESTS,
+    is_mine,
+    request_title,
+    target_page,
+    way_to_stack,
+)
 from clearhold.api.console.components.settings import POLICIES
 from clearhold.api.console.components.words import count, moment, outsider, outsider_prose
 from clearhold.api.console.four_eyes import approval_note
@@ -17,39 +26,20 @@ from clearhold.api.console.visit import Answer, HtmlAnswer, RedirectAnswer, Visi
 from clearhold.api.http.envelope import retry_headers
 from clearhold.api.http.error_table import ERRORS
 from clearhold.api.http.request_schema import RequestSchema
-from clearhold.features.core.entries.actions import ActionStatus, ActionType, CapKind, same_person
+from clearhold.features.core.entries.actions import ActionStatus, ActionType, CapKind
 from clearhold.features.core.errors import FieldCode, RiskError, invalid
 from clearhold.features.core.principal import OperatorIdentity
 
-PATH: Final = "/console/approvals"
 _ENDING: Final = RequestSchema(EndingRequest)
-_WAITING: Final = ActionsQuery(status=(ActionStatus.REQUESTED,), limit=100)
 _ENDED: Final = ActionsQuery(
     status=tuple(each for each in ActionStatus if each is not ActionStatus.REQUESTED), limit=20
 )
-_WORDS: Final[Mapping[ActionType, str]] = {
-    ActionType.CLEAR_HOLD: "Release the hold",
-    ActionType.CANCEL_TRANSFER: "Cancel the transfer",
-    ActionType.PAUSE_CARD: "Pause the card",
-    ActionType.SUSPEND_CARD_ACCOUNT: "Suspend the card account",
-    ActionType.FREEZE_ACCOUNT: "Freeze the account",
-    ActionType.REQUEST_TO_PROGRAM: "Ask the program",
-    ActionType.PERIODIC_REVIEW: "Begin a periodic review",
-    ActionType.SET_LIMIT: "Change a limit",
-    ActionType.ACTIVATE_POLICY: "Put a policy in force",
-    ActionType.SET_AUTONOMY: "Change what the platform closes alone",
-    ActionType.ACTIVATE_RULE: "Put a rule in force",
-    ActionType.PAUSE_RULE: "Pause a rule",
-    ActionType.ACTIVATE_SCORECARD: "Put a scorecard in force",
-    ActionType.DECIDE_ALERT: "Decide a hard alert",
-    ActionType.APPLY_CONFIG: "Apply a configuration",
-}
 _PAGES: Final[Mapping[ActionType, tuple[str, str]]] = {
-    ActionType.ACTIVATE_RULE: ("/console/rules/{target}", "the rule against the one in force, and its backtest"),
-    ActionType.PAUSE_RULE: ("/console/rules/{target}", "the rule and its matches"),
-    ActionType.SET_LIMIT: ("/console/programs/{program}#limits", "the limits and their use now"),
-    ActionType.ACTIVATE_POLICY: (f"{POLICIES}/{{target}}", "the version against the one in force"),
-    ActionType.SET_AUTONOMY: ("/console/programs/{program}", "the program, and the objections"),
+    ActionType.ACTIVATE_RULE: ("/console/rules/{target}", "The rule against the one in force, and its backtest"),
+    ActionType.PAUSE_RULE: ("/console/rules/{target}", "The rule and its matches"),
+    ActionType.SET_LIMIT: ("/console/programs/{program}#limits", "The limits and their use now"),
+    ActionType.ACTIVATE_POLICY: (f"{POLICIES}/{{target}}", "The version against the one in force"),
+    ActionType.SET_AUTONOMY: ("/console/programs/{program}", "The program, and the objections"),
 }
 """The page on which the effect of a request is seen, and its words."""
 _CAPS: Final = ("from", "to")
@@ -77,11 +67,11 @@ async def show(visit: Visit) -> Answer:
 
 async def _page(visit: Visit, refusal: RefusedAnswer | None) -> HtmlAnswer:
     services, principal = visit.services, visit.principal
-    waiting = await services.actions.page(principal, _WAITING)
+    waiting = await services.actions.page(principal, WAITING_REQUESTS)
     ended = await services.actions.page(principal, _ENDED)
     programs = {each.id: each.name for each in services.programs.list(principal, source=None)}
-    mine = [each for each in waiting.data if _is_mine(visit, each)]
-    others = [each for each in waiting.data if not _is_mine(visit, each)]
+    mine = [each for each in waiting.data if is_mine(visit, each)]
+    others = [each for each in waiting.data if not is_mine(visit, each)]
     content = h.div(".approvals")[
         h.h1["Approvals"],
         _answered(visit, ended.data) if refusal is None else None,
@@ -91,7 +81,7 @@ async def _page(visit: Visit, refusal: RefusedAnswer | None) -> HtmlAnswer:
             if others
             else h.p["Nothing waits for you."],
         ],
-        h.section[
+        h.section("#mine")[
             h.h2[f"You asked for: {len(mine)}"],
             h.ul[(_request(visit, each, programs, refusal) for each in mine)]
             if mine
@@ -114,7 +104,7 @@ async def answer(visit: Visit) -> Answer:
         refusal = RefusedAnswer(action_id=action_id, sentence=str(error), note=note, status=status)
         page = await _page(visit, refusal)
         return page._replace(headers=retry_headers(error))
-    return RedirectAnswer(f"{PATH}?answered={action.id}&as={action.status.value}")
+    return RedirectAnswer(f"{APPROVALS}?answered={action.id}&as={action.status.value}")
 
 
 async def _carried_out(visit: Visit, action_id: str) -> Action:
@@ -131,28 +121,22 @@ async def _carried_out(visit: Visit, action_id: str) -> Action:
     return await end(visit.principal, action_id, ending, visit.effect_id())
 
 
-def _is_mine(visit: Visit, action: Action) -> bool:
-    return same_person(visit.principal.operator, action.requested_by)
-
-
 def _answered(visit: Visit, ended: Sequence[Action]) -> h.Node:
     """The answer that led here, by its action where it is among the newest."""
     status, action_id = visit.query.get("as"), visit.query.get("answered", "")
     if status not in set(ActionStatus):
         return None
     action = next((each for each in ended if each.id == action_id), None)
-    words = h.code[action_id] if action is None else (f"{_WORDS[action.type]} ", h.code[action.target_id])
-    return h.p(".note", role="status")["Answered: ", words, f" is {status}."]
+    words: h.Node = h.code[action_id] if action is None else request_title(action)
+    way = None if action is None else way_to_stack(action, "Back to its stack")
+    return h.p(".note", role="status")["Answered: ", words, f" is {status}.", (" ", way) if way is not None else None]
 
 
 def _request(visit: Visit, action: Action, programs: Mapping[str, str], refusal: RefusedAnswer | None) -> h.Element:
     own = refusal if refusal is not None and refusal.action_id == action.id else None
-    is_mine = _is_mine(visit, action)
     return h.li(".request", id=f"action-{action.id}")[
         h.h3[
-            _WORDS[action.type],
-            " ",
-            h.code[action.target_id],
+            request_title(action),
             h.span(".simulated")["simulated"] if action.simulated is True else None,
         ],
         h.p(".small")[
@@ -163,20 +147,26 @@ def _request(visit: Visit, action: Action, programs: Mapping[str, str], refusal:
             moment(action.created_at),
             " · program ",
             outsider(programs.get(action.program_id or ""), "the whole bank"),
-            (" · ", h.a(href=f"/console/alerts/{action.alert_id}")["its alert"]) if action.alert_id else None,
-            _page_of(action),
         ],
+        _ways(action),
         _change(action.change),
         h.p(".refusal", role="alert")[own.sentence] if own is not None else None,
-        _own_form(visit, action, own) if is_mine else _answer_form(visit, action, own),
+        _own_form(visit, action, own) if is_mine(visit, action) else _answer_form(visit, action, own),
     ]
 
 
-def _page_of(action: Action) -> h.Node:
+def _ways(action: Action) -> h.Node:
+    """To what an approver reads first: the evidence, the target, the page on which the effect is seen."""
     path, words = _PAGES.get(action.type, ("", ""))
-    if not path or ("{program}" in path and action.program_id is None):
-        return None
-    return " · ", h.a(href=path.format(target=action.target_id, program=action.program_id))[words]
+    if "{program}" in path and action.program_id is None:
+        path = ""
+    target = target_page(action)
+    ways = [
+        way_to_stack(action, "Its stack, with the evidence"),
+        h.a(href=target)[f"The {action.target_type}"] if target is not None else None,
+        h.a(href=path.format(target=action.target_id, program=action.program_id))[words] if path else None,
+    ]
+    return h.p(".ways")[((each, " ") for each in ways if each is not None)] if any(ways) else None
 
 
 def _known_by(identity: OperatorIdentity | None) -> str:
@@ -204,9 +194,9 @@ def _change(change: Mapping[str, Any] | None) -> h.Node:
 def _own_form(visit: Visit, action: Action, refusal: RefusedAnswer | None) -> h.Element:
     """Its requester may not approve it, and may withdraw it."""
     return h.div[
-        h.p["Another person has to approve this."],
+        h.p["Another person has to approve this. They find it on Today and under Approvals, where they are signed in."],
         visit.form_of(
-            f"{PATH}/{action.id}",
+            f"{APPROVALS}/{action.id}",
             _note_field(action, "Why you withdraw it", refusal),
             h.button(type="submit", name="answer", value=ApprovalButton.WITHDRAW.value)["Withdraw"],
             keep=f"answer.{action.id}",
@@ -218,7 +208,7 @@ def _answer_form(visit: Visit, action: Action, refusal: RefusedAnswer | None) ->
     if visit.signed_in.is_read_only:
         return h.p["This session may read and not answer."]
     return visit.form_of(
-        f"{PATH}/{action.id}",
+        f"{APPROVALS}/{action.id}",
         _note_field(action, "Why, if you decline", refusal),
         h.button(".main", type="submit", name="answer", value=ApprovalButton.APPROVE.value)[
             f"Approve as {visit.signed_in.session.name}"
@@ -237,6 +227,14 @@ def _note_field(action: Action, label: str, refusal: RefusedAnswer | None) -> h.
     )
 
 
+def _dry_run(action: Action) -> h.Node:
+    """Whether the bank was not asked, and why."""
+    response = action.bank_response or {}
+    if response.get("dryRun") is not True:
+        return None
+    return h.span(".small")[f", a dry run: {response.get('reason', 'the bank was not asked')}"]
+
+
 def _answers(ended: Sequence[Action]) -> h.Node:
     if not ended:
         return h.p["Nothing was answered yet."]
@@ -248,10 +246,10 @@ def _answers(ended: Sequence[Action]) -> h.Node:
             h.tbody[
                 (
                     h.tr[
-                        h.td[_WORDS[each.type]],
-                        h.td[h.code[each.target_id]],
+                        h.td[ACTION_WORDS[each.type]],
+                        h.td[h.code[each.target_id], " ", way_to_stack(each, "its stack")],
                         h.td[outsider(each.requested_by)],
-                        h.td[each.status.value],
+                        h.td[each.status.value, _dry_run(each)],
                         h.td[outsider(each.approved_by or each.ended_by, "one person was enough")],
                         h.td[outsider_prose(each.note or each.error)],
                     ]

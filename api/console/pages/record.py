@@ -1,7 +1,6 @@
 """The record: verified, its checkpoints, the proof of a decision, and downloads for an examiner."""
 
 from collections.abc import Mapping
-from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from typing import Final
 
@@ -9,6 +8,7 @@ import htpy as h
 import msgspec
 
 from clearhold.api.console.components import record as parts
+from clearhold.api.console.components.days import day_bounds
 from clearhold.api.console.components.record import CHAIN_NAMES, RECORD
 from clearhold.api.console.components.settings import refusal
 from clearhold.api.console.components.words import marked, moment, outsider
@@ -127,7 +127,7 @@ async def proof_file(visit: Visit) -> Answer:
 async def export(visit: Visit) -> Answer:
     """The links of the days that the query names, both inclusive; of all days without them."""
     try:
-        bounds = _bounds(visit.query)
+        bounds = day_bounds(visit.query)
         batches = await visit.services.record.export(visit.principal, _EXPORT.read_query(bounds))
     except RiskError as error:
         return await _refused(visit, error, "export")
@@ -192,24 +192,6 @@ async def _decisions_of(visit: Visit, alert_id: str) -> tuple[Disposition, ...]:
         return await visit.services.alerts.dispositions(visit.principal, alert_id)
     except NotFoundError:
         return ()
-
-
-def _bounds(query: Mapping[str, str]) -> list[tuple[str, str]]:
-    """The days as the half-open instants of the interface; a text that is no day goes to its check as it is."""
-    bounds = []
-    for name, days in (("from", 0), ("to", 1)):
-        text = query.get(name, "").strip()
-        if text:
-            bounds.append((name, _instant_of(text, days)))
-    return bounds
-
-
-def _instant_of(text: str, days: int) -> str:
-    try:
-        day = datetime.combine(date.fromisoformat(text), datetime.min.time(), UTC) + timedelta(days=days)
-    except (ValueError, OverflowError):
-        return text
-    return day.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 async def _refused(visit: Visit, error: RiskError, place: str) -> HtmlAnswer:

@@ -12,6 +12,7 @@ from clearhold.api.alerts.summaries import AlertSummary
 from clearhold.api.console.components.party_facts import Stated, facts, scores, transfers
 from clearhold.api.console.components.timeline import timeline
 from clearhold.api.console.components.words import SENTENCE_LETTERS, band_mark, moment, outsider, outsider_prose
+from clearhold.api.console.pages.transfers import TRANSFER_FIELDS, transfers_path
 from clearhold.api.console.visit import Answer, HtmlAnswer, RedirectAnswer, Visit
 from clearhold.api.explain.service import ActorExplained, TransferExplained
 from clearhold.api.http.request_schema import RequestSchema
@@ -33,12 +34,7 @@ _SUBJECT_FIELDS: Final[Mapping[str, str]] = {
 }
 _SOME: Final = "20"
 _TRANSFERS: Final = RequestSchema(TransfersQuery)
-_TRANSFER_FIELDS: Final[Mapping[str, str]] = {
-    TimelineSubject.ENTITY: "entityId",
-    TimelineSubject.COUNTERPARTY: "counterpartyId",
-    TimelineSubject.ACCOUNT: "accountId",
-}
-_ACTORS: Final = (*_TRANSFER_FIELDS, TimelineSubject.AGENT)
+_ACTORS: Final = (*TRANSFER_FIELDS, TimelineSubject.AGENT)
 _EXPORTED: Final = (TimelineSubject.ENTITY, TimelineSubject.COUNTERPARTY)
 Explained = TransferExplained | ActorExplained
 
@@ -64,7 +60,7 @@ async def show(visit: Visit) -> Answer:
         None if stated is None else facts(stated, visit.now),
         None if report is None else scores(report),
         _reasons(explained),
-        None if newest is None else transfers(newest),
+        None if newest is None else transfers(newest, transfers_path(kind, id_, visit.query.get("programId"))),
         h.section[h.h2["Alerts"], _alert_list(alerts)],
         h.section[h.h2["What happened"], _filters(visit, query), timeline(page.data), _more(visit, page)],
     ]
@@ -138,7 +134,7 @@ async def _report(visit: Visit, kind: str, id_: str) -> ActorReport | None:
 
 
 async def _newest(visit: Visit, kind: str, id_: str) -> Sequence[TransferSummary] | None:
-    field = _TRANSFER_FIELDS.get(kind)
+    field = TRANSFER_FIELDS.get(kind)
     if field is None:
         return None
     query = [("limit", _SOME), (field, id_)]
@@ -156,7 +152,7 @@ def _ways_on(visit: Visit, kind: str, id_: str) -> h.Node:
     """Its money as a graph, and all its data as a file."""
     program = visit.query.get("programId")
     links = []
-    if kind in _TRANSFER_FIELDS:
+    if kind in TRANSFER_FIELDS:
         wanted = {"around": f"{kind}:{id_}"} | ({"programId": program} if program else {})
         links.append(h.a(href=f"/console/graph?{urlencode(wanted)}")["Money around it"])
     if kind in _EXPORTED and visit.principal.has_scope(KeyScope.RECORD) and visit.principal.program_ids is None:

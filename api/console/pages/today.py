@@ -9,8 +9,10 @@ from typing import Final
 import htpy as h
 import msgspec
 
+from clearhold.api.actions.schemas import Action
 from clearhold.api.console.components.figures import score_mix
 from clearhold.api.console.components.program_rows import program_table
+from clearhold.api.console.components.requests import APPROVALS, WAITING_REQUESTS, waiting_line
 from clearhold.api.console.components.words import count, key, moment, money
 from clearhold.api.console.frame import places_of
 from clearhold.api.console.visit import Answer, HtmlAnswer, RedirectAnswer, Visit
@@ -28,11 +30,13 @@ PATH: Final = "/console/today"
 
 class TodayView(msgspec.Struct, frozen=True, kw_only=True):
     """What the page shows; ``counts`` and ``held_cents`` are None for a key that may not read alerts, ``checkpoints``
-    for one that may not read the record, ``metrics`` while the state of a program cannot be read.
+    for one that may not read the record, ``requests`` for a session that may not answer them, ``metrics``
+    while the state of a program cannot be read.
     """
 
     counts: Counts | None
     held_cents: int | None
+    requests: tuple[Action, ...] | None
     overview: Overview
     metrics: Metrics | None
     checkpoints: tuple[RecordCheckpoint, ...] | None
@@ -44,14 +48,22 @@ async def show(visit: Visit) -> Answer:
     places = places_of(principal)
     if places[0].path != PATH:
         return RedirectAnswer(places[0].path)
-    counts, held_cents, overview, metrics, checkpoints = await asyncio.gather(
+    counts, held_cents, requests, overview, metrics, checkpoints = await asyncio.gather(
         _counts(visit),
         _held_money(visit),
+        _requests(visit),
         services.overview.read(principal, OverviewQuery()),
         _metrics(visit),
         _checkpoints(visit),
     )
-    view = TodayView(counts=counts, held_cents=held_cents, overview=overview, metrics=metrics, checkpoints=checkpoints)
+    view = TodayView(
+        counts=counts,
+        held_cents=held_cents,
+        requests=requests,
+        overview=overview,
+        metrics=metrics,
+        checkpoints=checkpoints,
+    )
     return HtmlAnswer("Today", _page(visit, view))
 
 
@@ -65,6 +77,13 @@ async def _held_money(visit: Visit) -> int | None:
     if not visit.principal.has_scope(KeyScope.ALERTS_READ):
         return None
     return await visit.services.stacks.held_cents(visit.principal)
+
+
+async def _requests(visit: Visit) -> tuple[Action, ...] | None:
+    """The newest that wait for a second person."""
+    if visit.signed_in.is_read_only or not visit.principal.has_scope(KeyScope.ACTIONS):
+        return None
+    return tuple((await visit.services.actions.page(visit.principal, WAITING_REQUESTS)).data)
 
 
 async def _metrics(visit: Visit) -> Metrics | None:
@@ -92,6 +111,7 @@ def _page(visit: Visit, view: TodayView) -> h.Element:
     return h.div(".today")[
         h.h1["Today"],
         _summary(view.counts, view.held_cents) if view.counts is not None else None,
+        h.section[h.h2["Approvals"], waiting_line(visit, view.requests)] if view.requests is not None else None,
         h.section[h.h2["Programs"], program_table(view.overview)],
         h.section[h.h2["Scores of the last hour"], score_mix(_mix_of(view.overview))],
         h.section[h.h2["Decided by the platform alone, this UTC day"], _platform(view.metrics)],
@@ -116,7 +136,7 @@ def _summary(counts: Counts, held_cents: int | None) -> h.Element:
             f"{late or 'none'} {'is' if late <= 1 else 'are'} late"
         ],
         ". ",
-        h.a(href="/console/approvals")[_approvals(counts.approvals)],
+        h.a(href=APPROVALS)[_approvals(counts.approvals)],
         ".",
         (" ", h.a(href=f"{queue}?sort=heldCents")[f"{money(held_cents)} is held"], ".") if held_cents else None,
     ]

@@ -99,8 +99,8 @@ async def page_of(
             above,
             _decision(visit, view, sent),
             h.div("#compared")[sent.comparison if sent is not None else None],
-            notes(visit, view),
             also(visit, view) if not visit.signed_in.is_read_only else None,
+            notes(visit, view),
             label_form(visit, view) if not visit.signed_in.is_read_only else None,
             appeal_form(visit, view) if not visit.signed_in.is_read_only else None,
             presence_slot(view.stack) if not visit.signed_in.is_read_only else None,
@@ -126,7 +126,16 @@ def _decision(visit: Visit, view: WorkspaceView, sent: SentDecision | None) -> h
             unsigned(visit, view.stack, view.decided),
         )
     draft = view.worst.draft
-    return decision_form(visit, view.stack, view.waiting, draft, sent, least=view.least_chars, following=view.following)
+    return decision_form(
+        visit,
+        view.stack,
+        view.waiting,
+        draft,
+        sent,
+        least=view.least_chars,
+        needs_second=view.needs_second,
+        following=view.following,
+    )
 
 
 async def _signed_before(visit: Visit) -> h.Node:
@@ -215,6 +224,7 @@ def _head(visit: Visit, view: WorkspaceView) -> h.Element:
             if view.explained is not None
             else None,
             h.a(".to-decision", href="#decide")["To the decision"] if _decides(visit, view) else None,
+            h.a(href="#also")["Request an action"] if not visit.signed_in.is_read_only else None,
         ],
     ]
 

@@ -21,9 +21,10 @@ from clearhold.api.preflight.schemas import PreflightDetail
 from clearhold.api.stacks.schemas import Stack, StackDetail, StacksQuery
 from clearhold.api.timeline.routes import TimelinePage, TimelineQuery
 from clearhold.api.transfers.service import TransferQuery, TransfersQuery, TransferSummary
+from clearhold.features.alerts.decisions import CLOSING
 from clearhold.features.core.errors import NotFoundError
 from clearhold.features.core.principal import KeyScope, Program
-from clearhold.features.core.vocabulary import WAITING, AlertStatus, SubjectType
+from clearhold.features.core.vocabulary import WAITING, AlertDecision, AlertStatus, SubjectType
 from clearhold.features.policy.bodies import PolicyBody
 from clearhold.store.duck.party_timeline import TimelineKind, TimelineSubject
 from clearhold.store.duck.waiting_stacks import StackSort
@@ -84,6 +85,12 @@ class WorkspaceView(msgspec.Struct, frozen=True, kw_only=True):
         if policy is None:
             return 0
         return max((policy.least_narrative(each.severity, hard=each.hard_signal) for each in self.waiting), default=0)
+
+    @property
+    def needs_second(self) -> frozenset[AlertDecision]:
+        """Decisions that wait for a second person: where the policy says so, closing a hard alert."""
+        is_so = self.policy is not None and self.policy.hard_needs_second_person is True
+        return CLOSING if is_so and any(each.hard_signal for each in self.waiting) else frozenset()
 
     @property
     def path(self) -> frozenset[str]:

@@ -17,6 +17,7 @@ from clearhold.api.alerts.schemas import AppealRequest
 from clearhold.api.assignments.routes import AlertsAssignmentRequest
 from clearhold.api.console.components.comparison import comparison
 from clearhold.api.console.components.deciding import BY_OTHERS, SentDecision, results
+from clearhold.api.console.components.requests import request_notice
 from clearhold.api.console.pages.queue import PATH as QUEUE
 from clearhold.api.console.pages.workspace import page_of
 from clearhold.api.console.pages.workspace_view import WorkspaceView, view_of
@@ -105,9 +106,8 @@ async def act(visit: Visit) -> Answer:
         action = await visit.services.actions.request(visit.principal, request, visit.effect_id())
     except RiskError as error:
         return await _refused(visit, view, error)
-    notice = f"{action.type.value.replace('_', ' ').capitalize()}: {action.status.value}."
     view = await view_of(visit, stack_id)
-    return await page_of(visit, view, None, above=h.p("#notice.note", role="status")[notice])
+    return await page_of(visit, view, None, above=h.p("#notice.note", role="status")[request_notice(action)])
 
 
 async def label(visit: Visit) -> Answer:

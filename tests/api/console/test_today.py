@@ -4,9 +4,10 @@ import re
 from typing import Any
 
 from clearhold.features.core.instants import format_instant
+from tests.support.acting import FREEZE
 from tests.support.alerting import an_alert
 from tests.support.console import Browser
-from tests.support.running_app import RunningApp
+from tests.support.running_app import RunningApp, content_of_201
 from tests.support.stacking import decide_many, stacks, story
 
 HOUR_US = 3_600_000_000
@@ -74,3 +75,21 @@ def test_given_money_that_moves_then_the_page_has_the_scores_of_the_hour_and_the
     api.clock.advance(HOUR_US + 1)
     browser.sign_in(tenant["operatorToken"])
     assert "No transfer was scored in the last hour." in words_of(browser)
+
+
+def test_given_requests_then_those_of_others_wait_for_the_reader_and_own_ones_for_another_person(
+    api: RunningApp, tenant: dict[str, Any], program: dict[str, Any], browser: Browser
+) -> None:
+    assert "No request waits for you." in words_of(browser)
+    bodies = [{"programId": program["id"]} | FREEZE | {"targetId": f"bacc_{number}"} for number in range(3)]
+    by = ("bob@bank.example", "ann@bank.example", "carol@bank.example")
+    first, _, last = (
+        content_of_201(api.client.post("/api/actions", json=body, headers=api.operator(tenant, person)))
+        for body, person in zip(bodies, by, strict=True)
+    )
+    words = words_of(browser)
+    assert "2 requests wait for you" in words
+    assert "You asked for 1 change , which another person has to approve." in words
+    page = browser.get("/console/today").text
+    assert all(f'href="/console/approvals#action-{each["id"]}"' in page for each in (first, last))
+    assert "bacc_1" not in words

@@ -55,7 +55,7 @@ def test_given_a_stack_when_opened_then_its_evidence_and_its_decision_stand_ther
 
     page = DomPage(opened(browser, stack_id).text)
 
-    assert {each.text.split()[0] for each in page.all("h2")} >= {"Why", "Where", "What", "Alerts", "The", "Also"}
+    assert {each.text.split()[0] for each in page.all("h2")} >= {"Why", "Where", "What", "Alerts", "The", "Request"}
     choices = page.all("input", type="radio", name="decision")
     assert [each.attributes["value"] for each in choices] == ["hold", "escalate", "close", "release", "no_action"]
     assert not [each for each in choices if "checked" in each.attributes]

@@ -8,19 +8,8 @@ import pytest
 
 from clearhold.features.core.errors import UnavailableError
 from tests.support.alerting import NARRATIVE
-from tests.support.running_app import RunningApp, assert_refused, content_of_201
-from tests.support.stacking import decide_many, stacks, story
-
-
-def two_persons_for_hard_alerts(api: RunningApp, tenant: dict[str, Any]) -> None:
-    headers = api.operator(tenant)
-    (policy,) = api.client.get("/api/policies?prefix=policy&active=true", headers=headers).json()
-    body = policy["body"] | {"version": "policy-v2", "hardNeedsSecondPerson": True}
-    made = api.client.post("/api/policies", json={"version": "policy-v2", "body": body}, headers=headers)
-    path = f"/api/policies/{content_of_201(made)['id']}/activate"
-    requested = content_of_201(api.client.post(path, json={"note": "Two."}, headers=headers))
-    api.client.post(f"/api/actions/{requested['id']}/approve", headers=api.operator(tenant, "bob"))
-    api.catch_up()
+from tests.support.running_app import RunningApp, assert_refused
+from tests.support.stacking import decide_many, stacks, story, two_persons_for_hard_alerts
 
 
 @pytest.mark.parametrize("route", ["alerts", "stack"])

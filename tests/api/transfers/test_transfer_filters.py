@@ -35,6 +35,7 @@ def test_given_filters_when_listed_then_those_that_match_all_of_them_are_found(
         st.none() | st.lists(st.sampled_from(["INITIATED", "SUBMITTED", "SETTLED"]), min_size=1, unique=True)
     )
     accounts = data.draw(st.none() | st.lists(st.sampled_from(["bacc_0", "bacc_1", "bacc_9"]), min_size=1, unique=True))
+    directions = data.draw(st.none() | st.sampled_from([["incoming"], ["outgoing"], ["incoming", "outgoing"]]))
     rails = data.draw(st.none() | st.sampled_from([["ach"], ["wire"], ["ach", "wire"]]))
     query = {
         "amountFrom": least,
@@ -42,6 +43,7 @@ def test_given_filters_when_listed_then_those_that_match_all_of_them_are_found(
         "status": statuses and ",".join(statuses),
         "accountId": accounts and ",".join(accounts),
         "rail": rails and ",".join(rails),
+        "direction": directions and ",".join(directions),
     }
 
     found, cursor = list[str](), None
@@ -61,6 +63,7 @@ def test_given_filters_when_listed_then_those_that_match_all_of_them_are_found(
         and (statuses is None or each["status"] in statuses)
         and (accounts is None or each["accountId"] in accounts)
         and (rails is None or each["rail"] in rails)
+        and (directions is None or each["direction"] in directions)
     ]
     assert found == expected
 
@@ -82,6 +85,7 @@ def test_given_wrong_bounds_and_words_when_listed_then_each_is_named(api: Runnin
         ("amountTo=%EF%BC%91", "amountTo"),
         ("amountTo=9999999999999999999", "amountTo"),
         ("rail=ACH", "rail[0]"),
+        ("direction=in", "direction[0]"),
         ("amount=5", "amount"),
         ("accountID=bacc_1", "accountID"),
     ):
