@@ -12,6 +12,7 @@ So no page of another site can call either with a person's credentials.
 import secrets
 from collections.abc import Mapping
 from hmac import compare_digest
+from ipaddress import ip_address
 from typing import Any, Final
 from urllib.parse import parse_qsl
 
@@ -61,6 +62,8 @@ READ_ONLY: Final = "This session may read and not write. Sign in with the operat
 TOO_MANY_FIELDS: Final = f"A form or query has at most {MOST_FIELDS} fields."
 
 _SAME_ORIGIN: Final = frozenset({b"same-origin"})
+_OWN_STEPS: Final = _SAME_ORIGIN | {b"none"}
+_OF_PROXIES: Final = (b"forwarded", b"x-forwarded-for", b"x-forwarded-host", b"x-forwarded-proto", b"x-real-ip", b"via")
 _READS: Final = frozenset({"GET", "HEAD"})
 
 
@@ -119,6 +122,7 @@ class Guard(ASGIMiddleware):
             browser=cookie_of(scope, BROWSER),
             login=cookie_of(scope, LOGIN),
             named=self._services.identity.name_in(scope),
+            is_here=_is_here(scope),
             now=self._clock.now(),
         )
 
@@ -150,6 +154,15 @@ def cookie_of(scope: Any, name: str = COOKIE) -> str | None:
     ]
     secrets_sent = [value for each, _, value in pairs if each == name]
     return (secrets_sent[0] or None) if len(secrets_sent) == 1 else None
+
+
+def _is_here(scope: Any) -> bool:
+    try:
+        on_loopback = ip_address(scope["client"][0] if scope["client"] else "").is_loopback
+    except ValueError:
+        return False
+    passed_on = any(header_values(scope, name) for name in _OF_PROXIES)
+    return on_loopback and not passed_on and set(header_values(scope, b"sec-fetch-site")) <= _OWN_STEPS
 
 
 def _check_site(scope: Any, known: Origins) -> None:

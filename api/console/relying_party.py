@@ -138,7 +138,7 @@ def sent_credential(sent: str) -> tuple[SentCredential, str]:
         credential = msgspec.json.decode(sent, type=SentCredential)
         client = msgspec.json.decode(_bytes(credential.response.client_data), type=_ClientData)
         return credential, _bytes(client.challenge).decode()
-    except ValueError:  # msgspec's, base64's and UTF-8's
+    except (ValueError, RecursionError):  # msgspec's, base64's and UTF-8's
         raise not_accepted() from None
 
 

@@ -14,7 +14,10 @@ HOME: Final = "/console/today"
 INVITATION: Final = "/console/invitation"
 
 _OWN: Final = re.compile(r"/console/[A-Za-z0-9._~%@:+,;=/-]{1,512}(\?[\x21-\x7E]{0,1024})?", re.ASCII)
-_NO_PAGES: Final = (*ENTRANCES, INVITATION, "/console/sign-out", "/console/static/")
+START: Final = "/console/start"
+"""Where a link that signs in leads."""
+
+_NO_PAGES: Final = (*ENTRANCES, INVITATION, START, "/console/sign-out", "/console/static/")
 _DOTS: Final = frozenset({".", ".."})
 
 
@@ -32,11 +35,16 @@ def is_own_page(wanted: str) -> bool:
 
 def sign_in_for(scope: Any) -> str:
     """The sign-in page, which leads back to the page of this request: for a part, to the page around it."""
-    around = header_values(scope, b"hx-current-url")
-    if around:
-        parts = urlsplit(around[0].decode("ascii", "replace"))
-        here = parts.path + (f"?{parts.query}" if parts.query else "")
-    else:
-        sent = scope["query_string"]
-        here = scope["path"] + (f"?{sent.decode('ascii', 'replace')}" if sent else "")
-    return f"{SIGN_IN}?next={quote(here, safe='')}"
+    sent = scope["query_string"]
+    own = scope["path"] + (f"?{sent.decode('ascii', 'replace')}" if sent else "")
+    return f"{SIGN_IN}?next={quote(_page_around(scope) or own, safe='')}"
+
+
+def _page_around(scope: Any) -> str | None:
+    """The path of the page around a part, as htmx names it; None without one, or for an unreadable address."""
+    sent = header_values(scope, b"hx-current-url")
+    try:
+        parts = urlsplit(sent[0].decode("ascii", "replace")) if sent else None
+    except ValueError:
+        return None
+    return None if parts is None else parts.path + (f"?{parts.query}" if parts.query else "")

@@ -51,6 +51,16 @@ def test_given_no_session_then_a_part_is_a_401_with_the_link_to_sign_in(console:
     assert "<html" not in answer.text
 
 
+@pytest.mark.parametrize("around", ["http://[::1", "http://[", "//[", "http://evil.example]/console", ""])
+def test_given_an_unreadable_address_of_the_page_around_then_a_part_without_a_session_is_a_401_as_before(
+    console: ConsoleApp, around: str
+) -> None:
+    answer = console.browser().part(QUEUE, **{"HX-Current-URL": around})
+    assert answer.status_code == HTTPStatus.UNAUTHORIZED
+    assert f'href="{SIGN_IN}?next=' in answer.text
+    assert answer.headers["cache-control"] == "no-store"
+
+
 @pytest.mark.parametrize(
     "wanted",
     [
@@ -64,6 +74,7 @@ def test_given_no_session_then_a_part_is_a_401_with_the_link_to_sign_in(console:
         "/console/%2e%2e/api/alerts",
         "/console/queue\r\nSet-Cookie: a=b",
         "/console/sign-out",
+        "/console/start?code=of-another-person",
         "",
     ],
 )

@@ -42,6 +42,27 @@ def test_given_another_machine_then_it_can_neither_ask_for_a_link_nor_use_one(
     assert console.browser("::1").get(link).status_code == HTTPStatus.SEE_OTHER
 
 
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"Sec-Fetch-Site": "cross-site"},
+        {"Sec-Fetch-Site": "same-site"},
+        {"X-Forwarded-For": "192.0.2.7"},
+        {"Forwarded": "for=192.0.2.7"},
+        {"Via": "1.1 proxy"},
+    ],
+)
+def test_given_a_page_of_another_site_or_a_proxy_when_it_leads_to_a_link_then_nobody_is_signed_in_and_it_is_not_used(
+    console: ConsoleApp, tenant: dict[str, Any], headers: dict[str, str]
+) -> None:
+    form = {"token": tenant["operatorToken"], "name": "mallory@other.example"}
+    link, visitor = console.browser().post(START, form).headers["location"], console.browser()
+    visitor.sign_in(tenant["operatorToken"], "ann@bank.example")
+    assert visitor.get(link, **headers).status_code == HTTPStatus.FORBIDDEN
+    assert "ann@bank.example" in visitor.get("/console/today").text
+    assert console.browser().get(link, **{"Sec-Fetch-Site": "none"}).status_code == HTTPStatus.SEE_OTHER
+
+
 def test_given_a_wrong_token_then_there_is_no_link(console: ConsoleApp) -> None:
     answer = console.browser().post(START, {"token": "op_wrong", "name": "ann@bank.example"})
     assert answer.status_code == HTTPStatus.UNAUTHORIZED
