@@ -13,10 +13,11 @@ import msgspec
 
 from clearhold.api.actions.routes import activation_operation
 from clearhold.api.area import Area
-from clearhold.api.http.operation import Access, Operation
+from clearhold.api.http.operation import Access, Operation, examples_of
 from clearhold.api.http.request_schema import RequestSchema
 from clearhold.api.http.validation import Failure, country_failures, failures_of, validator_of
 from clearhold.api.lists.handlers import list_route, read_route, write_route
+from clearhold.api.policies.dry_run import DryRunRequest, DryRunService, PolicyDryRun
 from clearhold.api.policies.service import Activation, NewPolicy, PoliciesQuery, Policy, PolicyService
 from clearhold.api.programs.routes import TENANT_ID
 from clearhold.features.catalogue.kris import KRIS
@@ -27,7 +28,7 @@ from clearhold.features.core.principal import KeyScope
 from clearhold.features.core.vocabulary import Band
 from clearhold.features.detectors.table import DETECTOR_OF
 from clearhold.features.policy.bodies import BODIES, CLOCK, FX, KRI, LADDER, POLICY, RETENTION, THRESHOLDS, prefix_of
-from clearhold.features.policy.seeds import FLOORS
+from clearhold.features.policy.seeds import FLOORS, POLICY_V1
 
 WRITTEN_HERE: Final = (POLICY, CLOCK, LADDER, THRESHOLDS, KRI, RETENTION, FX)
 WRITTEN_ELSEWHERE: Final[Mapping[str, str]] = {
@@ -65,6 +66,17 @@ def policy_failures(plain: Mapping[str, Any]) -> Iterator[Failure]:
         rules = _RULES.get(prefix)
         for failure in failures or (() if rules is None else rules(version, body)):
             yield failure._replace(path=f"body.{failure.path}" if failure.path else "body")
+
+
+def dry_run_failures(plain: Mapping[str, Any]) -> Iterator[Failure]:
+    """Every failing path of a dry run: a draft is checked as a new policy is."""
+    version = plain.get("version")
+    if isinstance(version, str) and prefix_of(version) != POLICY:
+        yield Failure("version", "must begin with policy-: no other kind routes alerts", FieldCode.NOT_ONE_OF)
+    elif plain.get("body") is not None:
+        yield from policy_failures(plain)
+    elif plain.get("programId") is not None:
+        yield Failure("programId", "must be null without a body: a written version names it", FieldCode.CONFLICTING)
 
 
 def _of_policy(version: str, body: Mapping[str, Any]) -> Iterator[Failure]:
@@ -169,10 +181,17 @@ NEW_POLICY: Final[dict[str, Any]] = {
     "programId": None,
     "body": {"autoHours": 1, "standardHours": 8, "complexHours": 48, "appealHours": 48},
 }
+DRY_RUN: Final[dict[str, Any]] = {
+    "version": "policy-v2",
+    "programId": None,
+    "days": 30,
+    "body": msgspec.to_builtins(POLICY_V1) | {"version": "policy-v2", "minProgramN": 400},
+}
 ACTIVATION: Final = {"note": "The board wants standard alerts decided within a working day."}
 
 
 _TAG: Final = "policies"
+_RUNS: Final = "dry_runs"
 _operation: Final = partial(Operation, tag=_TAG, access=Access.BEARER, scope=KeyScope.POLICIES)
 _by_operator: Final = partial(Operation, tag=_TAG, access=Access.OPERATOR)
 
@@ -213,6 +232,17 @@ _ACTIVATE: Final = activation_operation(
     example=ACTIVATION,
     action={"type": "activate_policy", "targetType": "policy", "targetId": POLICY_EXAMPLE["id"]},
 )
+_DRY_RUN: Final = _operation(
+    id="dryRunPolicy",
+    summary="The alerts of the last days that a policy would have routed otherwise. "
+    "Each alert is routed again under the version that routed it, which must give the stored answer, and under the "
+    "policy. At most 20,000 alerts are read, the newest first. Nothing is written.",
+    answers={200: PolicyDryRun},
+    refusals=(ErrorCode.POLICY_NOT_FOUND, ErrorCode.PROGRAM_NOT_FOUND, ErrorCode.TOO_MANY_AT_ONCE),
+    body=RequestSchema(DryRunRequest, rules=dry_run_failures),
+    example=DRY_RUN,
+    answer_example=examples_of(__file__)["dryRun"],
+)
 
 
 AREA: Final = Area(
@@ -220,7 +250,8 @@ AREA: Final = Area(
         list_route("/api/policies", _LIST, _TAG, PolicyService.list),
         read_route("/api/policies/{policy_id:str}", _READ, _TAG, PolicyService.read),
         write_route("/api/policies", _CREATE, _TAG, PolicyService.create),
+        write_route("/api/policies/dry-run", _DRY_RUN, _RUNS, DryRunService.run),
         write_route("/api/policies/{policy_id:str}/activate", _ACTIVATE, _TAG, PolicyService.activate),
     ),
-    provide={_TAG: PolicyService},
+    provide={_TAG: PolicyService, _RUNS: DryRunService},
 )

@@ -8,6 +8,7 @@ import msgspec
 from clearhold.features.core.money import money
 from clearhold.features.core.vocabulary import Band
 from clearhold.features.policy.bodies import Ladder
+from clearhold.features.policy.dry_run import WHY_NOT
 from clearhold.features.policy.routing import RouteReason
 from clearhold.features.policy.seeds import (
     CLOCK_V1,
@@ -78,6 +79,22 @@ tier of autonomy may withdraw detectors from `autoClosableDetectors`, or add eli
 version of the policy, such as `policy-v1.autonomy-v2` (`GET /api/autonomy`).
 
 """
+_DRY_RUN: Final = """### Dry run
+
+`POST /api/policies/dry-run` takes a draft as `POST /api/policies` does, or the `version` of a written policy without a
+body, and answers which alerts of the last `days` (1 to 90, 30 by default) would have gone to another route, tier or
+hold: from where to where, by detector, by program, and up to 20 of them by id. Nothing is written.
+
+An alert is taken as it opened, from the body that its dispositions cite, and is routed again twice: under the version
+that routed it, and under the draft, both with the program's autonomy of then. Where the first does not give the stored
+answer, nothing is said of the second. `notConsidered` counts such alerts by `reason`:
+
+"""
+_DRY_RUN_ENDS: Final = """
+The alerts are those that were opened: under another policy a finding may have joined an alert that was closed without a
+person, or opened another one. A tenant-wide draft is run over the bank's programs, and for a test key over the
+simulated ones. At most 20,000 alerts are read, the newest first; `limitReached` says whether there were more.
+"""
 _RETENTION: Final = """\
 The number of days for which the [lake for analysts](lake.md) keeps each table, after the UTC day on which the log
 took a row in. A table with null, or not named, is kept permanently; the default names no table. The policy applies to
@@ -125,7 +142,9 @@ def markdown() -> str:
     routes = _listed({reason.value: meaning for reason, meaning in _ROUTES.items()})
     rescreened = msgspec.to_builtins(LADDER_V1.rescreen_days)
     return (
-        f"{_HEAD}\n## {POLICY_VERSION}\n\n{_table(msgspec.to_builtins(POLICY_V1), _WHY)}\n{_ROUTING}{routes}\n{_DRAFTS}"
+        f"{_HEAD}\n## {POLICY_VERSION}\n\n{_table(msgspec.to_builtins(POLICY_V1), _WHY)}\n{_ROUTING}{routes}"
+        f"\n{_DRY_RUN}{_listed({reason.value: f'{why[0].lower()}{why[1:-1]}' for reason, why in WHY_NOT.items()})}"
+        f"{_DRY_RUN_ENDS}\n{_DRAFTS}"
         f"\n## {CLOCK_VERSION}\n\n{_table(msgspec.to_builtins(CLOCK_V1), _CLOCK_WHY)}"
         f"\n## {LADDER_VERSION}\n\nAn actor in the hold band moves nothing.\n\n{_ladder()}"
         f"\nDays until the next screening: {', '.join(f'{band} {days}' for band, days in rescreened.items())}.\n"

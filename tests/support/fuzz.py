@@ -39,7 +39,9 @@ checks.positive_data_acceptance.expected-statuses = ["2xx", 400, 401, 403, 404, 
 
 # Which cap a kind takes, which countries exist, and the body of a policy and of a file, the document says in words.
 [[operations]]
-include-operation-id = ["requestLimit", "evaluateLadder", "createPolicy", "planConfig", "applyConfig"]
+include-operation-id = [
+    "requestLimit", "evaluateLadder", "createPolicy", "dryRunPolicy", "planConfig", "applyConfig",
+]
 checks.positive_data_acceptance.expected-statuses = ["2xx", 400, 401, 403, 404, 409, 429, "5xx"]
 
 # Whether several programs have a counterparty of one id, so that one has to be named, is in the data.

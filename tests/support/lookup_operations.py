@@ -1,9 +1,11 @@
-"""The operations that look one thing up, and those on a configuration, for ``tests/support/operations.py``."""
+"""The operations that look one thing up, dry runs, and those on a configuration: a part of ``operations.py``."""
 
-from typing import Final
+from typing import Any, Final
 
 import msgspec
 
+from clearhold.api.policies.routes import DRY_RUN
+from tests.support.callers import Ids, World
 from tests.support.config_operations import CONFIG_OPERATIONS
 from tests.support.operation import Access, Operation
 
@@ -30,8 +32,17 @@ def _figures(path: str) -> tuple[Operation, Operation]:
     return everything, msgspec.structs.replace(everything, query=(("programId", "program"),), names="a program")
 
 
+def _draft(_: World, ids: Ids) -> dict[str, Any]:
+    return DRY_RUN | {"programId": ids.get("program")}
+
+
+_DRY_RUN: Final = Operation(
+    method="POST", path="/api/policies/dry-run", access=Access.BEARER, scope="policies", body=_draft
+)
 LOOKUP_OPERATIONS: Final = (
     *CONFIG_OPERATIONS,
+    _DRY_RUN,
+    msgspec.structs.replace(_DRY_RUN, body_ids=("program",), names="a program"),
     *_figures("/api/metrics/scores"),
     *_figures("/api/metrics/drift"),
     _SEARCH,
