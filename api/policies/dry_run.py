@@ -61,7 +61,7 @@ class AlertPlacement(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class PlacementChange(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    from_: Annotated[AlertPlacement, about("As it was routed.")] = msgspec.field(name="from")
+    from_: Annotated[AlertPlacement, about("The stored answer.")] = msgspec.field(name="from")
     to: Annotated[AlertPlacement, about("Under the policy that is run.")]
     alerts: Annotated[int, about("How many alerts go this way otherwise.")]
 
@@ -95,7 +95,7 @@ class RoutedOtherwise(msgspec.Struct, frozen=True, kw_only=True, rename="camel")
     program_id: str
     detector: str
     opened_at: str
-    from_: Annotated[AlertPlacement, about("As it was routed.")] = msgspec.field(name="from")
+    from_: Annotated[AlertPlacement, about("The stored answer.")] = msgspec.field(name="from")
     from_reason: Annotated[RouteReason, about("The routeReason that it has.")]
     to: Annotated[AlertPlacement, about("Under the policy that is run.")]
     to_reason: Annotated[RouteReason, about("The routeReason that it would have.")]

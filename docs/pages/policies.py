@@ -91,8 +91,8 @@ answer, nothing is said of the second. `notConsidered` counts such alerts by `re
 
 """
 _DRY_RUN_ENDS: Final = """
-The alerts are those that were opened: under another policy a finding may have joined an alert that was closed without a
-person, or opened another one. A tenant-wide draft is run over the bank's programs, and for a test key over the
+Alerts stay as they opened: under another policy a finding may have joined an alert that was closed without a
+person, or opened a new one. A tenant-wide draft is run over the bank's programs, and for a test key over the
 simulated ones. At most 20,000 alerts are read, the newest first; `limitReached` says whether there were more.
 """
 _RETENTION: Final = """\

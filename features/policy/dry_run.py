@@ -5,8 +5,8 @@ both in there. It is routed again twice, by ``routing.route``: under the version
 stored answer, and under the draft. Each time the program's autonomy of that place in the log is applied. Where the
 first does not give the stored answer, the second says nothing, and the alert is not considered.
 
-The alerts are those that were opened. Under another policy a finding may have joined an alert that was closed without a
-person, or opened another one: that is not played again.
+Alerts stay as they opened. Under another policy a finding may have joined an alert that was closed without a
+person, or opened a new one: that is not played again.
 """
 
 from bisect import bisect_left
@@ -85,7 +85,7 @@ class Placement(NamedTuple):
 
 
 class Rerouted(NamedTuple):
-    """An alert with its routing as it was, and under the draft."""
+    """An alert with its stored routing, and under the draft."""
 
     alert: OpenedAlert
     before: Routing
@@ -206,8 +206,8 @@ def _is_as_stored(routing: Routing, alert: OpenedAlert) -> bool:
 
 WHY_NOT: Final[Mapping[NotConsidered, str]] = {
     NotConsidered.APPEAL: "It is an appeal, which always goes to a person.",
-    NotConsidered.OWN_POLICY: "Its program had a policy of its own, which stands above the tenant's.",
+    NotConsidered.OWN_POLICY: "Its program had its own policy, which stands above the tenant's.",
     NotConsidered.UNKNOWN_POLICY: "The version that routed it, with the program's autonomy of then, is not stored.",
     NotConsidered.INCOMPLETE_EVIDENCE: "Its evidence lacks an input of routing.",
-    NotConsidered.NOT_REPRODUCED: "Routed again under its own version it is not as it was stored.",
+    NotConsidered.NOT_REPRODUCED: "Routed again under its own version it gives another answer than the stored one.",
 }
