@@ -32,8 +32,12 @@ def _figures(path: str) -> tuple[Operation, Operation]:
     return everything, msgspec.structs.replace(everything, query=(("programId", "program"),), names="a program")
 
 
-def _draft(_: World, ids: Ids) -> dict[str, Any]:
-    return DRY_RUN | {"programId": ids.get("program")}
+def _draft(_: World, __: Ids) -> dict[str, Any]:
+    return DRY_RUN
+
+
+def _draft_of_program(_: World, ids: Ids) -> dict[str, Any]:
+    return DRY_RUN | {"programId": ids["program"]}
 
 
 _DRY_RUN: Final = Operation(
@@ -42,7 +46,7 @@ _DRY_RUN: Final = Operation(
 LOOKUP_OPERATIONS: Final = (
     *CONFIG_OPERATIONS,
     _DRY_RUN,
-    msgspec.structs.replace(_DRY_RUN, body_ids=("program",), names="a program"),
+    msgspec.structs.replace(_DRY_RUN, body=_draft_of_program, body_ids=("program",), names="a program"),
     *_figures("/api/metrics/scores"),
     *_figures("/api/metrics/drift"),
     _SEARCH,
