@@ -17,8 +17,6 @@ from tests.support.running_app import BASE_URL, RunningApp, content_of_201
 PEOPLE, INVITE, REVOKE = "/console/people", "/console/people/invite", "/console/people/revoke"
 INVITATION, SIGN_IN = "/console/invitation", "/console/sign-in/passkey"
 ANN, BOB, CAROL = "ann@bank.example", "bob@bank.example", "carol@bank.example"
-DEEP = '{"a":' * 5000
-DEEP_CLIENT_DATA = f'{{"challenge":"AA","other":{DEEP}'
 NOT_ACCEPTED = "The passkey was not accepted."
 USED = "This invitation was used, replaced, or is older than a day."
 
@@ -329,20 +327,7 @@ def test_given_the_passkey_of_another_person_when_registered_again_then_it_is_re
 
 
 @pytest.mark.parametrize(
-    "sent",
-    [
-        "",
-        "{}",
-        "[]",
-        "null",
-        "\0",
-        '{"id":"a","response":{"clientDataJSON":"!"}}',
-        "[" * 5000,
-        '{"id":1}',
-        f'{{"id":"a","other":{DEEP}',
-        f'{{"id":"a","response":{{"clientDataJSON":"AA","other":{DEEP}',
-        f'{{"id":"a","response":{{"clientDataJSON":"{text_of(DEEP_CLIENT_DATA.encode())}"}}}}',
-    ],
+    "sent", ["", "{}", "[]", "null", "\0", '{"id":"a","response":{"clientDataJSON":"!"}}', "[" * 5000, '{"id":1}']
 )
 @pytest.mark.parametrize("path", [SIGN_IN, INVITATION])
 def test_given_no_answer_of_an_authenticator_then_it_is_refused_as_one(
