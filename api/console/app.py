@@ -139,7 +139,7 @@ def render_error(request: ApiRequest, exc: Exception) -> Response[bytes]:
     view = RefusalView(
         sentence=str(refusal), code=refusal.code, request_id=request_id(scope), sign_in=_sign_in_after(exc, scope)
     )
-    page = refused(view) if is_part else _refusal_page(visit, nonce, view)
+    page = refused(view, is_part=True) if is_part else _refusal_page(visit, nonce, view)
     return Response(str(page).encode(), status_code=status, media_type="text/html", headers=headers)
 
 

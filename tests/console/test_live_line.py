@@ -10,6 +10,7 @@ from tests.support.stacking import decide_many, story
 QUEUE: Final = "/console/queue"
 NOT_REACHED: Final = "ERR_FAILED"
 BEFORE_S: Final = 8
+PLACES: Final = "rows => rows.map((row) => [row.ariaPosInSet, row.ariaSetSize])"
 AWAY_S: Final = 50
 
 
@@ -44,6 +45,8 @@ def test_given_a_stack_decided_elsewhere_then_its_row_says_so_and_leaves_at_the_
         expect(row).to_be_focused()
         page.keyboard.press("j")
         expect(row).to_have_count(0)
+        places = page.eval_on_selector_all("#stacks li:has(.stack)", PLACES)
+        assert places == [[str(at), str(len(places))] for at in range(1, len(places) + 1)]
         page.keyboard.press(".")
         expect(page.locator(".bar-new")).to_have_count(0)
         assert not ann.faults

@@ -54,7 +54,13 @@ def comparison(draft: str, narrative: str) -> h.Element:
         h.p(".small")[_total(pairs)],
         h.div(".wide", tabindex="0", role="region", aria_label="Draft and narrative")[
             h.table[
-                h.thead[h.tr[(h.th(scope="col")[each] for each in ("", "Draft", "Yours"))]],
+                h.thead[
+                    h.tr[
+                        h.th(scope="col")[h.span(".hidden")["Sentence"]],
+                        h.th(scope="col")["Draft"],
+                        h.th(scope="col")["Yours"],
+                    ]
+                ],
                 h.tbody[
                     (
                         h.tr(class_=each.fate.value)[

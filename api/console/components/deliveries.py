@@ -84,6 +84,7 @@ def _table(visit: Visit, endpoint: WebhookEndpoint, deliveries: Sequence[Webhook
     heads = ("State", "Event", "Of", "Payload")
     return h.div(".person.deliveries")[
         h.table[
+            h.caption(".hidden")["Deliveries"],
             h.thead[
                 h.tr[
                     (h.th(scope="col")[each] for each in heads),

@@ -9,6 +9,7 @@ from typing import Final, NamedTuple
 
 import htpy as h
 
+from clearhold.api.console.components.timeline import thing_path
 from clearhold.api.console.components.words import NAME_LETTERS, band_mark, count, cut, marked, moment, money, outsider
 from clearhold.api.graph.schemas import GraphEdge, GraphNode, NodeType, SubjectGraph
 
@@ -201,5 +202,4 @@ def _row(edge: GraphEdge, nodes: Mapping[str, GraphNode], program_id: str) -> h.
 def _party(node: GraphNode, program_id: str) -> h.Node:
     if node.type is NodeType.PROGRAM:
         return "the program"
-    address = f"/console/things/{node.type.value}/{node.id}?programId={program_id}"
-    return h.a(href=address)[outsider(node.name or node.id)]
+    return h.a(href=thing_path(node.type.value, node.id, program_id))[outsider(node.name or node.id)]

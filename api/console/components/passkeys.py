@@ -68,6 +68,7 @@ def invitation_table(visit: Visit, invitations: Sequence[Invitation], action: st
         h.header[h.h2["Invitations that wait"]],
         h.div(".wide")[
             h.table[
+                h.caption(".hidden")["Invitations that wait"],
                 h.thead[
                     h.tr[
                         (h.th(scope="col")[each] for each in ("For", "Made", "Invited by", "Works until")),
@@ -103,6 +104,7 @@ def passkey_table(visit: Visit, passkeys: tuple[Passkey, ...], action: str) -> h
         h.header[h.h2["Passkeys"]],
         h.div(".wide")[
             h.table[
+                h.caption(".hidden")["Passkeys"],
                 h.thead[
                     h.tr[
                         (h.th(scope="col")[each] for each in ("Person", "Registered", "Invited by", "State")),

@@ -8,6 +8,7 @@ import htpy as h
 
 from clearhold.api.console.components.limits import typed_cents
 from clearhold.api.console.components.settings import refusal
+from clearhold.api.console.components.timeline import thing_path
 from clearhold.api.console.components.why import by_family, lower_bands, reason_line, why_heading
 from clearhold.api.console.components.words import band_mark, count, marked, moment, money, outsider
 from clearhold.api.console.visit import Visit
@@ -178,7 +179,7 @@ def answer(detail: PreflightDetail, explained: PreflightExplained | None) -> h.E
     """The decision, the limits, the missing inputs, and why. Without its card, a score has its recorded reasons."""
     sent = detail.request["transfer"]
     confidence = "not measured" if detail.confidence is None else f"{detail.confidence:.2f}"
-    return h.section("#answer.answer", aria_live="polite", tabindex="-1")[
+    return h.section("#answer.answer", tabindex="-1")[
         h.h2(class_=f"decided {detail.decision.value}")[_DECISIONS[detail.decision]],
         h.p[_words(sent["amountCents"], sent.get("currency"), sent["direction"], sent["rail"])],
         h.p[
@@ -193,7 +194,10 @@ def answer(detail: PreflightDetail, explained: PreflightExplained | None) -> h.E
             moment(detail.created_at),
             ", pre-flight ",
             h.code[detail.preflight_id],
-            (", landed as ", h.a(href=f"/console/things/transfer/{detail.matched_transfer_id}")["its transfer"])
+            (
+                ", landed as ",
+                h.a(href=thing_path("transfer", detail.matched_transfer_id, detail.program_id))["its transfer"],
+            )
             if detail.matched_transfer_id
             else None,
             ".",

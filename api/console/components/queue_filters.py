@@ -37,7 +37,7 @@ CHOICES: Final = (
     Choice("status", "Status", tuple(WAITING)),
     Choice("slaTier", "Tier", tuple(SlaTier)),
     Choice("route", "Route", tuple(Route)),
-    Choice("kind", "Same", tuple(StackKind)),
+    Choice("kind", "Stacked by", tuple(StackKind)),
     Choice("subjectType", "Subject", tuple(SubjectType)),
     Choice("detector", "Detector", tuple(sorted({each.id for each in DETECTORS}))),
 )

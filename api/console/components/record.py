@@ -21,7 +21,7 @@ _COLUMNS: Final = {"missing": "only the record has this row", "unrecorded": "onl
 def result(report: ChainReport) -> h.Element:
     """Both chains and the rows; green, or the exact first break."""
     states = {Chain.DISPOSITIONS: report.chains.dispositions, Chain.ACTIONS: report.chains.actions}
-    return h.div("#result", class_="whole-record" if report.ok else "broken-record", role="status", tabindex="-1")[
+    return h.div("#result", class_="whole-record" if report.ok else "broken-record", tabindex="-1")[
         h.p(".verdict")[
             "✓ The record is whole." if report.ok else "✗ The record is not whole.",
             h.span(".small")[
@@ -136,7 +136,7 @@ def proof_of(visit: Visit, chain: Chain, proof: RecordProof, about: h.Node) -> h
             f"{count(len(proof.hashes), 'hash', 'hashes')} lead from this link to the root over "
             f"{count(proof.tree_size, 'link')} in the signed checkpoint below (RFC 6962, 2.1.1)."
         ],
-        h.pre(".note-text", tabindex="0")[proof.checkpoint],
+        h.pre(".note-text", tabindex="0", role="region", aria_label="The signed checkpoint")[proof.checkpoint],
         h.p[h.a(href=file, download=True)["Download the proof as JSON"]],
         None if visit.signed_in.principal.program_ids is not None else _offline(),
     ]

@@ -159,7 +159,7 @@ def bank_object(raw: Mapping[str, Any]) -> h.Element:
     written = msgspec.json.format(msgspec.json.encode(raw), indent=2).decode()
     return h.details[
         h.summary["The bank's object, as last delivered"],
-        h.pre(".raw", tabindex="0")[outsider(written, most=None)],
+        h.pre(".raw", tabindex="0", role="region", aria_label="The bank's object")[outsider(written, most=None)],
     ]
 
 

@@ -6,6 +6,7 @@ from typing import Any, Final
 import htpy as h
 import msgspec
 
+from clearhold.api.console.components.timeline import thing_path
 from clearhold.api.console.components.words import NO_VALUE, count, moment, money, outsider
 from clearhold.api.rules.schemas import FIELDS, RuleField
 from clearhold.features.core.measured import Measured
@@ -184,6 +185,7 @@ def _weeks(weeks: Sequence[BacktestWeek]) -> h.Node:
             ),
         ],
         h.table(".endpoints.figures")[
+            h.caption(".hidden")["Matches by week"],
             h.thead[h.tr[h.th(scope="col")["Week"], h.th(scope="col")["Matched"], h.th(scope="col")["Read"]]],
             h.tbody[
                 (
@@ -209,7 +211,7 @@ def transfers(named: Sequence[NamedTransfer]) -> h.Node:
     if not named:
         return h.p["None."]
     return h.ul(".chips")[
-        (h.li[h.a(href=f"/console/things/transfer/{each.transfer_id}")[outsider(each.transfer_id)]] for each in named)
+        (h.li[h.a(href=thing_path("transfer", each.transfer_id))[outsider(each.transfer_id)]] for each in named)
     ]
 
 

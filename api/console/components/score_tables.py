@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from clearhold.api.console.components.figures import Axes, line_of
 from clearhold.api.console.components.quality import INTERVAL, FigureTable, row_of
 from clearhold.api.console.components.words import count
-from clearhold.api.metrics.scores import ScoreDrift, ScoreFigures
+from clearhold.api.metrics.scores import FEWEST_COMPARED, ScoreDrift, ScoreFigures
 from clearhold.features.core.scorecards import ACT, LOOK
 
 
@@ -55,8 +55,9 @@ def drift_table(drift: ScoreDrift) -> FigureTable:
     return FigureTable(
         "drift",
         "Drift from week to week",
-        "The stability index of the scores of each week against the week before it: steady under 0.1, look from there, "
-        "act from 0.25 on. It is not measured below 200 transfers in either week; the last week is not over.",
+        f"The stability index of the scores of each week against the week before it: steady under {LOOK}, look from "
+        f"there, act from {ACT} on. It is not measured below {FEWEST_COMPARED} transfers in either week; the last week "
+        "is not over.",
         ("Week", "Index", "Reading", "n", "n before"),
         tuple(
             (each.week, None if each.psi is None else f"{each.psi:.3f}", each.verdict, each.n, each.n_before)

@@ -58,6 +58,7 @@ def _link(entry: TimelineEntry) -> h.Node:
     return None
 
 
-def thing_path(kind: str, id_: str, program_id: str) -> str:
+def thing_path(kind: str, id_: str, program_id: str | None = None) -> str:
     """The page of a transfer, party or account; an id is the bank's own text, and escaped."""
-    return f"/console/things/{kind}/{quote(id_, safe='')}?programId={program_id}"
+    query = "" if program_id is None else f"?programId={program_id}"
+    return f"/console/things/{kind}/{quote(id_, safe='')}{query}"

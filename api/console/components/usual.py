@@ -22,7 +22,7 @@ _label: Final = h.Element("text")
 _desc: Final = h.Element("desc")
 _LINES: Final = (
     ("median of the entity", "entity.medianCents90d"),
-    ("9 of 10 of the entity", "entity.p90Cents90d"),
+    ("90th percentile of the entity", "entity.p90Cents90d"),
     ("median of the program", "program.medianCents"),
     ("95th percentile of the program", "program.p95Cents"),
 )

@@ -8,6 +8,7 @@ import htpy as h
 import msgspec
 
 from clearhold.api.console.components.settings import EVENTS, settings_frame
+from clearhold.api.console.components.timeline import thing_path
 from clearhold.api.console.components.words import moment, outsider
 from clearhold.api.console.pages.api_keys import program_choice
 from clearhold.api.console.visit import Answer, HtmlAnswer, Visit
@@ -179,7 +180,7 @@ def _facts(event: Event, program: Program) -> tuple[tuple[str, h.Node], ...]:
     subject: h.Node = "not readable"
     if event.subject is not None:
         kind, id_ = event.subject.type.value, event.subject.id
-        path = f"/console/things/{kind}/{quote(id_, safe='')}?programId={event.program_id}"
+        path = thing_path(kind, id_, event.program_id)
         is_stored = event.result in TAKES_EFFECT
         subject = [f"{kind} ", h.a(href=path)[outsider(id_)] if is_stored else h.code[outsider(id_)]]
     simulated = h.span(".simulated")["simulated"] if event.simulated is True else None
@@ -202,6 +203,7 @@ def _alerts(alert_ids: tuple[str, ...]) -> h.Node:
 
 def _deliveries(deliveries: tuple[EventDelivery, ...]) -> h.Element:
     return h.table(".endpoints")[
+        h.caption(".hidden")["Deliveries under this id"],
         h.thead[h.tr[(h.th(scope="col")[each] for each in ("Received", "Result", "Fault"))]],
         h.tbody[
             (

@@ -13,10 +13,11 @@ class RefusalView(msgspec.Struct, frozen=True, kw_only=True):
     sign_in: str | None = None
 
 
-def refused(view: RefusalView) -> h.Element:
+def refused(view: RefusalView, *, is_part: bool = False) -> h.Element:
+    """A part has no first heading: its page has one."""
     cure = h.a(href=view.sign_in)["Sign in"] if view.sign_in is not None else h.a(href="/console/queue")["To the queue"]
     return h.section(".refused", role="alert")[
-        h.h1["This did not work"],
+        (h.h2 if is_part else h.h1)["This did not work"],
         h.p[view.sentence],
         h.p(".small")["Code ", h.code[view.code], ", request ", h.code[view.request_id]],
         h.p[cure],

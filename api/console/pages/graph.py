@@ -5,6 +5,7 @@ from urllib.parse import urlencode
 
 import htpy as h
 
+from clearhold.api.console.components.below import link_below, part_heading
 from clearhold.api.console.components.money_graph import money_graph
 from clearhold.api.console.visit import Answer, HtmlAnswer, Visit
 from clearhold.api.graph.routes import instant_exists
@@ -15,6 +16,7 @@ PATH: Final = "/console/graph"
 AROUND: Final = "around"
 MOST_PAIRS: Final = 24
 """The pairs of parties that are drawn, the heaviest first; those on an alert's path always."""
+_TITLE: Final = "The money around it"
 _QUERY: Final = RequestSchema(GraphQuery, rules=instant_exists)
 
 
@@ -23,19 +25,13 @@ def address_around(kind: str, id_: str, program_id: str) -> str:
 
 
 def around_link(visit: Visit, address: str) -> h.Node:
-    """The way to the graph, which a script puts below."""
-    return (
-        h.p[
-            h.a(visit.hx(get=address, target=f"#{AROUND}", swap="innerHTML"), href=address)[
-                "Everything around it in 90 days"
-            ]
-        ],
-        h.div(f"#{AROUND}", aria_live="polite"),
-    )
+    """The way to the graph."""
+    return link_below(visit, address, AROUND, "Everything around it in 90 days")
 
 
 async def show(visit: Visit) -> Answer:
     query = _QUERY.read_query([*({"limit": str(MOST_PAIRS)} | dict(visit.query)).items()])
     graph = money_graph(await visit.services.graph.read(visit.principal, query))
-    content = graph if visit.target == AROUND else h.div(".thing")[h.h1["The money around it"], h.section[graph]]
-    return HtmlAnswer("The money around it", content)
+    if visit.target == AROUND:
+        return HtmlAnswer(_TITLE, [part_heading(_TITLE), graph])
+    return HtmlAnswer(_TITLE, h.div(".thing")[h.h1[_TITLE], h.section[graph]])

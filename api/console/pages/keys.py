@@ -16,7 +16,7 @@ _MOVES: Final = (
     ((".",), "show new stacks"),
     (("x",), "take an alert out of the stack"),
     (("[", "]"), "older, newer in the timeline"),
-    (("1", "7"), "sections of the workspace"),
+    (("1",), "first section of the workspace, and so on to 7"),
 )
 _DECIDES: Final = (
     (("h",), "choose hold"),
@@ -55,22 +55,24 @@ _PRESSES: Final = (
 
 async def show_keys(visit: Visit) -> Answer:
     goes = [(("g", letter), name) for name, _, letter, _ in places_of(visit.principal)]
-    content = h.div(class_=None if visit.target is not None else "sheet")[
+    is_dialog = visit.target is not None
+    heading, part = (h.h2, h.h3) if is_dialog else (h.h1, h.h2)
+    content = h.div(class_=None if is_dialog else "sheet")[
         h.header[
-            h.h2["Keys"] if visit.target is not None else h.h1["Keys"],
-            h.button(".plain", type="button", data_close=True)["Close ", h.kbd["Esc"]] if visit.target else None,
+            heading["Keys"],
+            h.button(".plain", type="button", data_close=True)["Close ", h.kbd["Esc"]] if is_dialog else None,
         ],
         h.label(".tick")[
             h.input("#single-keys", type="checkbox", checked=True, disabled=True), " Single keys act in this browser"
         ],
         h.p(".small")["A letter moves, opens or chooses, and never signs. No key acts while you type."],
-        h.h3["Stacks"],
+        part["Stacks"],
         _list(_MOVES),
-        h.h3["Decision"],
+        part["Decision"],
         _list(_DECIDES),
-        h.h3["Go to"],
+        part["Go to"],
         _list(goes),
-        h.h3["Anywhere"],
+        part["Anywhere"],
         _list(_ANYWHERE),
     ]
     return HtmlAnswer("Keys", content)

@@ -102,6 +102,7 @@ def _person(visit: Visit, sessions: list[Session]) -> h.Element:
         h.header[h.h2[outsider(name)], end_all if writes and len(sessions) > 1 else None],
         h.div(".wide")[
             h.table[
+                h.caption(".hidden")["Sessions of ", outsider(name)],
                 h.thead[
                     h.tr[
                         (h.th(scope="col")[each] for each in ("Since", "Last request", "Signed in by", "Address")),

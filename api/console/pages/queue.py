@@ -115,7 +115,7 @@ def _pane(visit: Visit, view: QueueView, page: StackPage, totals: StackTotals) -
     return (
         h.header(".queue-head")[
             visit.heading(".hidden")["Queue"],
-            h.div(f"#{NEWS}", role="status")[_counts(totals, visit.now)],
+            h.div(f"#{NEWS}")[_counts(totals, visit.now)],
             h.div(".queue-tools")[
                 filter_form(address, view.programs, visit.signed_in.session.name), order_menu(address)
             ],

@@ -64,10 +64,14 @@ async def show(visit: Visit) -> Answer:
 
 
 async def verifying(visit: Visit) -> Answer:
-    """The part that starts a verification, and follows it; without scripts the form leads to its result at once."""
+    """The part that starts a verification, and follows it; without scripts the form leads to its result at once.
+
+    Its begin and its end are read aloud, and not each figure of the progress.
+    """
     content = h.div[
         h.div(visit.hx(get=VERIFIED, trigger="load", target=f"#{_RESULT}", swap="innerHTML")),
-        h.p(visit.hx(get=PROGRESS, trigger="every 500ms", swap="innerHTML"), class_="working", role="status")[
+        h.p["The record is being verified."],
+        h.p(visit.hx(get=PROGRESS, trigger="every 500ms", swap="innerHTML"), class_="working", aria_live="off")[
             parts.progress_words(None)
         ],
     ]

@@ -5,6 +5,7 @@ from typing import Final
 
 import htpy as h
 
+from clearhold.api.console.components.proposal import PREFLIGHTS
 from clearhold.api.console.components.timeline import thing_path
 from clearhold.api.console.components.words import moment, money, outsider
 from clearhold.api.console.visit import Answer, HtmlAnswer, Visit
@@ -23,9 +24,9 @@ _GROUPS: Final[Mapping[str, tuple[str, str]]] = {
     "counterparties": ("Counterparties", "counterparty"),
     "agents": ("Agents", "agent"),
     "programs": ("Programs", "program"),
-    "preflights": ("Pre-flights", ""),
+    "preflights": ("Pre-flights", "preflight"),
 }
-"""Each group of a result, with its head and the type of its pages; pre-flights have none yet."""
+"""Each group of a result, with its head and the type of its pages."""
 
 _MATCHED: Final[Mapping[MatchedBy, str]] = {
     MatchedBy.ID: "id",
@@ -77,9 +78,8 @@ def _group(name: str, group: SearchGroup) -> h.Element:
 
 
 def _hit(kind: str, hit: SearchHit) -> h.Node:
-    label = h.code[hit.id]
     return (
-        h.a(href=_path(kind, hit))[label] if kind else label,
+        h.a(href=_path(kind, hit))[h.code[hit.id]],
         " ",
         outsider(hit.name),
         f" {money(hit.amount_cents, hit.currency)}" if hit.amount_cents is not None else None,
@@ -93,4 +93,5 @@ def _hit(kind: str, hit: SearchHit) -> h.Node:
 
 
 def _path(kind: str, hit: SearchHit) -> str:
-    return f"/console/alerts/{hit.id}" if kind == "alert" else thing_path(kind, hit.id, hit.program_id)
+    own = {"alert": "/console/alerts", "preflight": PREFLIGHTS}.get(kind)
+    return thing_path(kind, hit.id, hit.program_id) if own is None else f"{own}/{hit.id}"

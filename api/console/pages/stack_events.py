@@ -4,6 +4,8 @@ from typing import Final
 
 import htpy as h
 
+from clearhold.api.console.components.below import link_below, part_heading
+from clearhold.api.console.components.stack_rows import who
 from clearhold.api.console.components.words import moment, outsider
 from clearhold.api.console.pages.bank_events import fault_of, path_of_event
 from clearhold.api.console.visit import Answer, HtmlAnswer, Visit
@@ -20,35 +22,28 @@ _TITLE: Final = "Events of the bank"
 
 
 def events_link(visit: Visit, stack_id: str) -> h.Node:
-    """The way to the events, which a script puts below: a workspace is opened without reading them."""
-    address = f"/console/stacks/{stack_id}/events"
-    return (
-        h.p[
-            h.a(visit.hx(get=address, target=f"#{PART}", swap="innerHTML"), href=address)[
-                "Events of the bank about it, as received"
-            ]
-        ],
-        h.div(f"#{PART}", aria_live="polite"),
-    )
+    """The way to the events: a workspace is opened without reading them."""
+    return link_below(visit, f"/console/stacks/{stack_id}/events", PART, "Events of the bank about it, as received")
 
 
 async def show(visit: Visit) -> Answer:
     stack_id = visit.params["stack_id"]
     detail = await visit.services.stacks.read(visit.principal, stack_id)
-    who, first = detail.stack.who, next((each for each in detail.alerts if each.status in WAITING), detail.alerts[0])
+    stack, first = detail.stack, next((each for each in detail.alerts if each.status in WAITING), detail.alerts[0])
     transfers = dict.fromkeys(id_ for alert in (first, *detail.alerts) for id_ in alert.transfer_ids)
     query = EventsQuery(
-        program_id=(detail.stack.program_id,),
+        program_id=(stack.program_id,),
         subject_type=tuple(EventSubjectType),
-        subject_id=tuple(dict.fromkeys((who.id, *list(transfers)[:MOST_TRANSFERS]))),
+        subject_id=tuple(dict.fromkeys((stack.who.id, *list(transfers)[:MOST_TRANSFERS]))),
         limit=NEWEST,
     )
     page = await visit.services.events.page(visit.principal, query)
     if visit.target == PART:
-        return HtmlAnswer(_TITLE, [h.h3[_TITLE], _table(page)])
+        return HtmlAnswer(_TITLE, [part_heading(_TITLE), _table(page)])
+    names = {each.id: each.name for each in visit.services.programs.list(visit.principal, source=None)}
     content = h.div(".thing")[
         h.h1[_TITLE],
-        h.p["About ", h.a(href=f"/console/stacks/{stack_id}")[outsider(who.name, who.id)], ", the newest first."],
+        h.p["About ", h.a(href=f"/console/stacks/{stack_id}")[who(stack, names)], ", the newest first."],
         h.section[_table(page)],
     ]
     return HtmlAnswer(_TITLE, content)

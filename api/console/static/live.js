@@ -193,6 +193,8 @@ class Page {
     if (news === null || since === undefined) return;
     const rows = queue.rowsOf(alerts).filter((row) => !row.classList.contains('decided'));
     for (const row of rows.slice(0, MOST_ROWS)) await queue.renew(row, UNATTENDED);
+    for (const { dataset } of rows.slice(MOST_ROWS)) this.alerts.add(dataset.alerts?.split(' ')[0] ?? '');
+    this.isStale ||= this.alerts.size > 0; // the others have their turn
     const address = new URL(queue.address, location.href);
     address.searchParams.set('since', since);
     const before = news.querySelector('.bar-new')?.textContent;

@@ -59,7 +59,6 @@ export class Preview {
       if (ready === null && after > 0) await pause(after);
       if (opening !== this.openings) return false;
       const nodes = ready ?? (await this.#read(path));
-      await import('./workspace.js');
       if (opening !== this.openings) {
         this.#keep(path, nodes);
         return false;
@@ -118,6 +117,7 @@ export class Preview {
     const nodes = document.createDocumentFragment();
     try {
       await load(path, place);
+      await import('./workspace.js');
       nodes.append(...place.childNodes);
     } catch {
       nodes.replaceChildren(); // The page offers to read it again.

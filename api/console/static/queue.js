@@ -341,13 +341,15 @@ export class Queue {
     return this.row === row ? this.#beside(row, by) : null;
   }
 
-  /** Decided rows leave at the next move. @param {HTMLAnchorElement} row */
+  /** Decided rows leave at the next move, and those behind them move up. @param {HTMLAnchorElement} row */
   #leave(row) {
+    const { list } = this;
+    const at = this.chunks.findIndex((each) => each.place.contains(row));
     row.closest('li')?.remove();
-    for (const chunk of this.chunks) {
-      const before = this.chunks[this.chunks.indexOf(chunk) - 1];
-      if (before !== undefined && before.place.contains(row)) chunk.first -= 1;
-    }
+    if (at === -1 || list === null) return;
+    list.dataset.total = `${Number(list.dataset.total) - 1}`;
+    for (const chunk of this.chunks.slice(at + 1)) chunk.first -= 1;
+    for (const chunk of this.chunks) this.#number(chunk);
   }
 
   /** @param {MouseEvent} event */

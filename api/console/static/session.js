@@ -1,8 +1,8 @@
 // Warns two minutes before the session's end, and lets one key extend it. What the page holds stays as it is.
+import { UNATTENDED } from './parts.js';
 
 const WARN_S = 120;
 const LOOK_MS = 5000;
-const UNATTENDED = { 'X-Unattended': 'true' };
 
 /** @type {HTMLDialogElement | null} */
 const dialog = document.querySelector('dialog#session-end');

@@ -1,11 +1,16 @@
 """Static files of the console: vendored files have the published bytes, and an address contains a digest."""
 
+import re
 from hashlib import sha256
 from http import HTTPStatus
 
 import pytest
 
 from clearhold.api.console.frame import FILES, STATIC, address_of
+from clearhold.features.catalogue.kris import KriStatus
+from clearhold.features.core.vocabulary import Band
+from clearhold.features.webhooks.delivery import DeliveryStatus
+from clearhold.store.duck.party_timeline import TimelineKind
 from tests.support.console import Browser, ConsoleApp
 
 VENDORED = {
@@ -38,3 +43,17 @@ def test_given_another_file_or_address_then_it_is_not_served(console: ConsoleApp
     digest = address_of("console.css").split("/")[3]
     answer = console.browser().get(f"/console/static/{path.format(digest=digest)}")
     assert answer.status_code == HTTPStatus.NOT_FOUND
+
+
+def test_given_the_sheets_then_each_class_in_them_is_on_a_page() -> None:
+    """A class is a word of the console's code, or a word of a closed list, or a place of a line of amounts."""
+    folder = STATIC.parent
+    code = "".join(path.read_text("utf-8") for path in (*folder.rglob("*.py"), *STATIC.glob("*.js")))
+    words = set(re.findall(r"[a-z][a-z0-9-]*", code))
+    words |= {str(each) for kind in (Band, DeliveryStatus, KriStatus, TimelineKind) for each in kind}
+    words |= {f"m{place}" for place in range(4)}
+    sheets = "".join(path.read_text("utf-8") for path in (STATIC / "css").glob("*.css"))
+    selectors = re.findall(r"([^{};]+)\{", re.sub(r"/\*.*?\*/", "", sheets, flags=re.DOTALL))
+    classes = {each for selector in selectors for each in re.findall(r"\.([a-z][a-z0-9-]*)", selector)}
+    assert len(classes) > 100
+    assert not classes - words

@@ -48,6 +48,7 @@ def test_given_an_alert_then_its_workspace_leads_to_the_pairs_of_the_interface_a
     assert len([each for each in drawn.all("g") if "edge" in (each.attributes["class"] or "").split()]) == 2
     assert len(drawn.all("tr")) == 3
     assert "<h1" not in part
+    assert "autofocus" in drawn.one("h3").attributes, "a screen reader reads the heading, and not the whole part"
     assert "200.00 USD from" in part
     assert HOSTILE[:3] not in part
     assert DomPage(browser.get(address).text).one("h1").text == "The money around it"
@@ -85,3 +86,9 @@ def test_given_a_round_trip_then_its_edges_are_in_the_accent_and_its_parties_in_
     assert text.count('class="edge path"') == 3
     assert text.count('class="edge"') == 1
     assert text.count("on the path") == 3 + 3 + 3
+
+
+def test_given_an_id_with_signs_of_an_address_then_the_link_to_its_page_has_them_escaped() -> None:
+    node = GRAPH["nodes"][0] | {"id": "cpty/1?x=#2", "type": "counterparty"}
+    graph = msgspec.convert(GRAPH | {"nodes": [node, *GRAPH["nodes"][1:]]}, SubjectGraph)
+    assert 'href="/console/things/counterparty/cpty%2F1%3Fx%3D%232?programId=' in str(h.fragment[money_graph(graph)])

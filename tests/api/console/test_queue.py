@@ -233,6 +233,8 @@ def test_given_a_stack_by_a_program_then_its_row_and_its_page_have_the_programs_
         page = browser.get(f"/console/stacks/{stack['id']}").text
         assert "<title>Payroll" in page
         assert "name not known" not in page
+        events = DomPage(browser.get(f"/console/stacks/{stack['id']}/events").text)
+        assert events.one("a", href=f"/console/stacks/{stack['id']}").text == "Payroll"
 
 
 def test_given_alerts_that_were_held_or_escalated_then_their_row_says_that_they_wait_as_such(
@@ -245,3 +247,21 @@ def test_given_alerts_that_were_held_or_escalated_then_their_row_says_that_they_
     after = DomPage(browser.get(QUEUE).text).one("a", id=f"stack-{stack['id']}").text
     assert "escalated" not in before
     assert "escalated" in after
+
+
+def test_given_the_counts_then_they_change_in_silence_and_a_screen_reader_hears_the_status_region_alone(
+    browser: Browser,
+) -> None:
+    page = DomPage(browser.get(QUEUE).text)
+    news = page.one("div", id="news").attributes
+    assert not {"role", "aria-live"} & set(news)
+    assert page.one("div", id="status").attributes["role"] == "status"
+
+
+def test_given_a_part_that_is_refused_then_it_has_no_second_first_heading(browser: Browser) -> None:
+    address = "/console/stacks/00000000-0000-0000-0000-000000000000"
+    part = browser.part(address, **{"HX-Target": "section#preview"})
+    assert part.status_code == 404
+    assert DomPage(part.text).one("h2").text == "This did not work"
+    assert not DomPage(part.text).all("h1")
+    assert DomPage(browser.get(address).text).one("h1").text == "This did not work"

@@ -38,7 +38,9 @@ def test_given_a_whole_record_when_verified_then_the_page_and_the_part_count_lin
         assert f"{len(decided)} links" in result
     part = browser.part(f"{RECORD}/verifying")
     assert f'hx-get="{RECORD}/verified"' in part.text
-    assert f'hx-get="{RECORD}/progress"' in part.text
+    progress = DomPage(part.text).one("p", class_="working").attributes
+    assert progress["hx-get"] == f"{RECORD}/progress"
+    assert progress["aria-live"] == "off", "each figure of the progress is not read aloud"
 
 
 @pytest.mark.parametrize(

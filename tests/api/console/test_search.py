@@ -39,6 +39,18 @@ def test_given_an_alert_then_its_link_leads_to_its_stack(
     assert browser.get(f"/console/alerts/{alert['id']}").headers["location"] == f"/console/stacks/{alert['stackId']}"
 
 
+def test_given_a_preflight_then_its_link_leads_to_its_answer(
+    api: RunningApp, tenant: dict[str, Any], program: dict[str, Any], browser: Browser
+) -> None:
+    transfer = {"rail": "wire", "direction": "outgoing", "amountCents": "5000"}
+    body = {"programId": program["id"], "transfer": transfer}
+    asked = api.client.post("/api/preflight", json=body, headers=api.operator(tenant)).json()["preflightId"]
+    api.catch_up()
+    path = f"/console/preflight/{asked}"
+    assert f'href="{path}"' in browser.get(f"{SEARCH}?q={asked}").text
+    assert "50.00 USD outgoing by wire" in browser.get(path).text
+
+
 @pytest.mark.parametrize("line", ["x", "a" * 201, "a\x00b"])
 def test_given_a_line_that_is_refused_then_the_page_says_why(browser: Browser, line: str) -> None:
     page = browser.get(f"{SEARCH}?q={line.replace(chr(0), '%00')}")

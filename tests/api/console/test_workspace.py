@@ -286,7 +286,7 @@ def test_given_a_stack_then_the_banks_events_about_it_are_a_part_and_a_page_with
         assert "ach.outgoing_transfer.initiated" in text
         assert "data.status" in text
         assert "Received" in text
-    assert part.text.startswith("<h3>")
+    assert part.text.startswith("<h3 ")
     assert "<h1>Events of the bank</h1>" in page.text
     other = api.create_tenant(slug="other")
     stranger = ConsoleApp(api).browser()
