@@ -16,7 +16,7 @@ from clearhold.api.console.openid import still_confirmed
 from clearhold.api.console.visit import Visit, visit_of
 from clearhold.api.http.envelope import ApiRequest
 from clearhold.api.live.routes import LiveQuery
-from clearhold.features.core.errors import UnavailableError
+from clearhold.features.core.errors import RiskError, UnavailableError
 from clearhold.features.core.principal import KeyScope, Principal
 
 CHECK_EVERY_S: Final = 5.0
@@ -31,10 +31,16 @@ class SessionStream:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         answer = self._visit.services.live.answer_to(scope, self._visit.principal, _ALL, self._renewed)
+        refusal: RiskError | None = None
         async with anyio.create_task_group() as running:
             running.start_soon(self._watch)
-            await answer(scope, receive, send)
+            try:
+                await answer(scope, receive, send)
+            except RiskError as error:  # outside the group, which would wrap it
+                refusal = error
             running.cancel_scope.cancel()
+        if refusal is not None:
+            raise refusal
 
     def _renewed(self) -> Principal:
         """The caller, proven again."""
