@@ -78,7 +78,8 @@ def test_given_a_cap_when_one_asks_and_the_other_approves_then_it_is_the_limit_o
 
         approved(bob.page, "25,000.00")
         limits = bank.read(f"/api/limits/program/{bank.program['id']}")
-        assert "2500000" in str(limits)
+        caps = {each["kind"]: (each["capCents"], each["approvedBy"]) for each in limits["limits"]}
+        assert caps["entity_daily"] == ("2500000", BOB)
         page.reload()
         expect(page.locator("main")).to_contain_text("25,000.00")
         assert not ann.faults + bob.faults

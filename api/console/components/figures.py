@@ -25,17 +25,7 @@ STATES: Final[Mapping[str, str]] = {"breach": "■", "watch": "▲", "ok": "●"
 
 def sparkline(values: Sequence[int | None], words: str) -> h.Element:
     """Values of 0 to 100, oldest first; a gap where one was not measured."""
-    step = (_WIDTH - 2 * _EDGE) / max(1, len(values) - 1)
-    places = [
-        None if value is None else (_EDGE + at * step, _HEIGHT - _EDGE - (_HEIGHT - 2 * _EDGE) * value / _MOST)
-        for at, value in enumerate(values)
-    ]
-    last = next((place for place in reversed(places) if place is not None), None)
-    return h.svg(".spark", viewBox=f"0 0 {_WIDTH} {_HEIGHT}", role="img")[
-        _title[words],
-        [_polyline(points=" ".join(f"{x:.1f},{y:.1f}" for x, y in stretch)) for stretch in _stretches(places)],
-        None if last is None else _circle(cx=f"{last[0]:.1f}", cy=f"{last[1]:.1f}", r="2.2"),
-    ]
+    return line_of(values, None, words, ends=(0.0, float(_MOST)))
 
 
 class Axes(NamedTuple):
@@ -70,8 +60,9 @@ def line_of(
 
     step = (width - 2 * _EDGE) / max(1, len(values) - 1)
     places = [None if value is None else (_EDGE + place * step, at(value)) for place, value in enumerate(values)]
-    last = next(place for place in reversed(places) if place is not None)
-    marked = {last} | {place for place, *beside in _with_neighbours(places) if place is not None and not any(beside)}
+    last = next((place for place in reversed(places) if place is not None), None)
+    alone = [place for place, *beside in _with_neighbours(places) if not any(beside)]
+    marked = {place for place in (last, *alone) if place is not None}
     line = None if limit is None or not low <= limit <= high else f"{at(limit):.1f}"
     box = f"0 {-_ABOVE} {width + _BESIDE} {_ABOVE + height + _BELOW}" if axes else f"0 0 {width} {height}"
     return h.svg(".spark.broad" if axes else ".spark", viewBox=box, role="img")[
@@ -103,7 +94,7 @@ _Place = tuple[float, float] | None
 
 
 def _with_neighbours(places: Sequence[_Place]) -> Iterable[tuple[_Place, _Place, _Place]]:
-    return zip(places, [None, *places[:-1]], [*places[1:], None], strict=True)
+    return zip(places, [None, *places], [*places[1:], None], strict=False)
 
 
 def _stretches(places: Sequence[tuple[float, float] | None]) -> list[list[tuple[float, float]]]:

@@ -88,7 +88,7 @@ def score_days(days: ByDay) -> h.Node:
     words = f"Scored on {len(known)} of {count(len(scores), 'day')}: {min(known)} to {max(known)}, last {known[-1]}"
     axes = Axes(_LEVELS, min(days), max(days))
     return [
-        h.p[line_of([*map(_float, scores)], None, words, ends=(0.0, 100.0), axes=axes), h.span(".small")[words, "."]],
+        h.p[line_of(scores, None, words, ends=(0.0, 100.0), axes=axes), h.span(".small")[words, "."]],
         h.details("#score-days")[
             h.summary["Score by day, as a table"],
             h.div(".wide", tabindex="0", role="region", aria_label="Score by day")[
@@ -105,10 +105,6 @@ def score_days(days: ByDay) -> h.Node:
             ],
         ],
     ]
-
-
-def _float(score: int | None) -> float | None:
-    return None if score is None else float(score)
 
 
 def _score_row(date: str, snapshot: KriSnapshot | None) -> h.Element:

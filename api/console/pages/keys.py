@@ -25,7 +25,7 @@ _DECIDES: Final = (
     (("r",), "choose release"),
     (("n",), "choose no action"),
     (("d",), "the draft side by side"),
-    (("w",), "changes that would have cleared it"),
+    (("w",), "how it would have cleared"),
     (("v",), "verify"),
     (("Ctrl", "Enter"), "sign, and open the next stack"),
     (("z",), "take a signature back, within 5 seconds"),
@@ -48,7 +48,7 @@ _COMMANDS: Final = (
 _PRESSES: Final = (
     ("Show new stacks", "."),
     ("Draft side by side", "d"),
-    ("Changes that would have cleared it", "w"),
+    ("How it would have cleared", "w"),
     ("Verify", "v"),
 )
 

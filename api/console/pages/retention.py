@@ -7,7 +7,7 @@ import htpy as h
 import msgspec
 
 from clearhold.api.actions.schemas import Action, ActionsQuery
-from clearhold.api.console.components.settings import RETENTION, done, is_operator, refusal, settings_frame
+from clearhold.api.console.components.settings import RETENTION, done, refusal, settings_frame
 from clearhold.api.console.components.words import count, moment, outsider
 from clearhold.api.console.pages.policies import requested_version
 from clearhold.api.console.visit import Answer, HtmlAnswer, RedirectAnswer, Visit
@@ -102,7 +102,7 @@ def _version_in(action: Action) -> str:
 
 async def _page(visit: Visit, refused: str | None = None) -> HtmlAnswer:
     view = await _view(visit)
-    writes = is_operator(visit.principal) and not visit.signed_in.is_read_only
+    writes = not visit.signed_in.is_read_only
     content = settings_frame(
         visit,
         h.h1["Retention"],

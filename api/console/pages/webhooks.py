@@ -8,7 +8,7 @@ import htpy as h
 import msgspec
 
 from clearhold.api.console.components.deliveries import SHAPES, state_words
-from clearhold.api.console.components.settings import WEBHOOKS, is_operator, refusal, settings_frame
+from clearhold.api.console.components.settings import WEBHOOKS, refusal, settings_frame
 from clearhold.api.console.components.words import count, outsider
 from clearhold.api.console.pages import webhook
 from clearhold.api.console.pages.api_keys import program_choice
@@ -132,14 +132,13 @@ def _last(endpoint: WebhookEndpoint, last: WebhookDelivery | None) -> h.Node:
 
 def _form(visit: Visit, programs: tuple[Program, ...], refused: str | None) -> h.Element:
     typed = visit.form
-    of_all = "every program of the bank" if is_operator(visit.principal) else "choose one"
     return h.section("#new-webhook.asks")[
         h.h2["Register an endpoint"],
         visit.form_of(
             PATH,
             refusal(refused),
             webhook.url_field(typed.get("url", "")),
-            h.label["Program", program_choice(programs, typed.get("program", ""), of_all)],
+            h.label["Program", program_choice(programs, typed.get("program", ""), "every program of the bank")],
             webhook.event_fields(set(webhook.chosen_events(typed))),
             webhook.description_field(typed.get("description", "")),
             h.button(".main", type="submit")["Register the endpoint"],

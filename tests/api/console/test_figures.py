@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from clearhold.api.console.components.figures import Axes, line_of
+from clearhold.api.console.components.figures import Axes, line_of, sparkline
 
 _AXES = Axes({0.0: "none", 30.0: "review 30", 100.0: "all"}, "2026-03-02", "2026-03-09")
 
@@ -39,3 +39,10 @@ def test_given_axes_then_all_names_lie_within_the_box_and_the_ends_are_named() -
 def test_given_a_day_that_was_not_measured_then_the_line_has_a_gap_there() -> None:
     assert _chart(10.0, 20.0, None, 30.0, 40.0).count("<polyline") == 2
     assert _chart(10.0, 20.0, 25.0, 30.0, 40.0).count("<polyline") == 1
+
+
+def test_given_days_of_which_none_or_one_was_measured_then_there_is_no_line_and_a_point_for_the_one() -> None:
+    for nothing in ([], [None, None]):
+        assert "<circle" not in str(sparkline(nothing, "in words"))
+    assert "<polyline" not in str(sparkline([None, 40, None], "in words"))
+    assert str(sparkline([None, 40, None], "in words")).count("<circle") == 1

@@ -4,7 +4,8 @@ from typing import Any, Final
 
 import pytest
 
-from tests.support.alerting import deliver, party
+from clearhold.api.console.components.words import count
+from tests.support.alerting import deliver, outgoing, party
 from tests.support.bank_events import an_entity
 from tests.support.console import Browser, ConsoleApp
 from tests.support.dom import DomPage
@@ -61,6 +62,7 @@ def test_given_a_party_then_its_page_has_the_banks_statements_its_transfers_and_
 def test_given_an_entity_then_its_facts_have_their_age_and_a_hostile_name_is_text(
     api: RunningApp, tenant: dict[str, Any], browser: Browser, known: dict[str, Any]
 ) -> None:
+    deliver(api, known, *(outgoing(f"acht_{number}", entity_id=OWNER) for number in range(8)))
     entity = api.client.get(f"/api/entities/{OWNER}", headers=api.operator(tenant))
     assert entity.status_code == 200, entity.text
     answer = browser.get(f"{THINGS}/entity/{OWNER}?programId={known['id']}")
@@ -70,9 +72,10 @@ def test_given_an_entity_then_its_facts_have_their_age_and_a_hostile_name_is_tex
     told = page.one("section", id="facts").text
     assert entity.json()["verificationStatus"].replace("_", " ").lower() in told
     assert "ago" in told
-    report = api.client.get(f"/api/reports/entity/{OWNER}", headers=api.operator(tenant))
-    if report.status_code == 200:
-        assert f"{len(report.json()['history'])} score" in page.one("section", id="scores").text
+    report = api.client.get(f"/api/reports/actor/entity/{OWNER}", headers=api.operator(tenant))
+    scores = [each["score"] for each in report.json()["history"]]
+    assert scores
+    assert f"{count(len(scores), 'score')} in the period" in page.one("section", id="scores").text
 
 
 def test_given_a_thing_that_the_bank_never_stated_then_the_page_has_its_timeline_alone(

@@ -42,7 +42,7 @@ def test_given_a_proposal_when_asked_then_the_answer_is_the_recorded_one_in_word
     assert detail["version"] in answer
     for reason in detail["reasons"]:
         assert reason["sentence"] in answer
-    assert "The bank has not verified" in answer or "entity is not named" in answer
+    assert "The entity is not named, or no event named it yet." in answer
     assert page.one("input", id="amount").attributes["value"] == "9850.00"
     assert "9,850.00 USD outgoing by wire" in page.one("section", id="recent").text
 

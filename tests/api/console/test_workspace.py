@@ -85,7 +85,6 @@ def test_given_a_narrative_when_signed_then_each_alert_is_on_the_record_and_the_
     dispositions = signed_by(api, tenant, "ann@bank.example")
     assert [each["narrative"] for each in dispositions] == [NARRATIVE] * waiting
     strip = DomPage(opened(browser, other, f"?{query}").text).one("p", class_="signed")
-    assert dispositions[0]["hash"][:16] in {each["hash"][:16] for each in dispositions}
     assert any(each["hash"][:16] in strip.text for each in dispositions)
     assert str(max(each["seq"] for each in dispositions)) in strip.text
     assert strip.attributes["data-signed"] == stack_id

@@ -10,6 +10,7 @@ from clearhold.flows.live.positions import ALL_READ, LAST_OFFSET, Position, Shar
 
 SHARDS = 16
 
+_LIKE_AN_ID = r"[0-9]{1,4}-[0-9]{1,4}\.[A-Za-z0-9_-]{0,40}(\.[A-Za-z0-9_-]{8})?"
 places = st.builds(ShardPlace, st.integers(1, LAST_OFFSET), st.integers(1, 400) | st.just(ALL_READ))
 positions = st.dictionaries(st.integers(0, SHARDS - 1), places, min_size=1)
 
@@ -39,13 +40,14 @@ def test_given_two_positions_when_one_advances_by_the_other_then_it_has_read_wha
         assert advanced.of(shard) == max(Position(one).of(shard), Position(other).of(shard))
 
 
-@given(text=st.text(max_size=60) | st.from_regex(r"[0-9]{1,4}-[0-9]{1,4}\.[A-Za-z0-9_-]{0,40}", fullmatch=True))
+@given(text=st.text(max_size=60) | st.from_regex(_LIKE_AN_ID, fullmatch=True))
 def test_given_any_text_when_read_then_it_is_a_position_or_a_value_error(text: str) -> None:
     try:
         position = Position.read_id(text, SHARDS)
     except ValueError:
         return
-    assert Position.read_id(position.id_after(), SHARDS).places == position.places
+    again = Position.read_id(position.id_after(), SHARDS)
+    assert (again.places, again.log) == (position.places, position.log)
 
 
 def coded(*numbers: int) -> str:
@@ -73,6 +75,9 @@ def coded(*numbers: int) -> str:
         coded(1, 5, 0xFF, 0xFF, 0xFF, 0x7F, 0),  # a sequence that no log has
         coded(0xFF),
         "0-0.AAAAA\n",
+        coded(1, 5, 5, 0) + ".short",
+        coded(1, 5, 5, 0) + ".longer-than-a-mark",
+        coded(1, 5, 5, 0) + ".AAAAAAAA.AAAAAAAA",
     ],
 )
 def test_given_what_no_event_has_when_read_then_it_is_a_value_error(text: str) -> None:
