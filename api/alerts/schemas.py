@@ -152,7 +152,7 @@ ALERT: Final[dict[str, Any]] = {
     "subjectType": "entity",
     "subjectId": "enti_2zExample0001",
     "transferId": "acht_2zExample0001",
-    "summary": f"structuring_pattern on entity enti_2zExample0001: {STRUCTURING_REASON['sentence']}",
+    "summary": f"structuring pattern on entity enti_2zExample0001: {STRUCTURING_REASON['sentence']}",
     "evidence": {
         "routeReason": "always_reviewed",
         "autoHold": False,
@@ -183,7 +183,7 @@ ALERT: Final[dict[str, Any]] = {
 APPEAL_REQUEST: Final = {"reason": "The program says that the recipients are new."}
 APPEALED: Final = ALERT | {
     "id": "0a4b1d2c-7e0f-5b7a-8d3e-4f1a6c9b2e11",
-    "summary": f"Appeal of alert {ALERT['id']}: structuring_pattern on entity enti_2zExample0001.",
+    "summary": f"Appeal of alert {ALERT['id']}: structuring pattern on entity enti_2zExample0001.",
     "evidence": {
         "routeReason": "appeal",
         "autoHold": False,
@@ -208,7 +208,7 @@ ALERT_DETAIL: Final[dict[str, Any]] = {
     "transfer": TRANSFER,
     "reasons": [STRUCTURING_REASON, REASON],
     "draft": {
-        "narrative": f"Recommended: escalate for review. Alert {ALERT['id']} of detector structuring_pattern, severity "
+        "narrative": f"Recommended: escalate for review. Alert {ALERT['id']} of detector structuring pattern, severity "
         "high, not a hard signal, opened at 2026-03-02T15:04:05.120Z and routed to a person (always reviewed).",
         "recommendation": "escalate",
         "confidence": None,

@@ -5,6 +5,8 @@ from typing import Any, Final
 
 import msgspec
 
+from clearhold.features.core.vocabulary import words
+
 STACKS: Final = "stacks"
 ALERTS: Final = "alerts"
 _MINUTES: Final = 16  # of an instant's text
@@ -69,13 +71,15 @@ def stack_lines(detail: dict[str, Any]) -> Iterator[str]:
     yield f"Stack {stack['id']}: {stack['words']}, {len(waiting)} waiting"
     for alert in waiting:
         points = "unscored" if alert["scoreAtAlert"] is None else f"{alert['scoreAtAlert']} points"
-        yield f"  {alert['detector']} on {alert['subjectType']} {alert['subjectId']}, {points}, alert {alert['id']}"
+        subject = f"{words(alert['detector'])} on {alert['subjectType']} {alert['subjectId']}"
+        yield f"  {subject}, {points}, alert {alert['id']}"
 
 
 def alert_lines(detail: dict[str, Any]) -> Iterator[str]:
     """An alert with its reasons, its transfer, its draft and the decisions so far."""
     alert = detail["alert"]
-    yield f"Alert {alert['id']}: {alert['detector']}, {alert['status']}, since {alert['openedAt'][:_MINUTES]}Z"
+    state = f"{words(alert['detector'])}, {words(alert['status'])}"
+    yield f"Alert {alert['id']}: {state}, since {alert['openedAt'][:_MINUTES]}Z"
     yield f"  {alert['summary']}"
     transfer = detail["transfer"]
     if transfer is not None:

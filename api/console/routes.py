@@ -45,6 +45,7 @@ from clearhold.api.console.pages import (
     transfers,
     webhook,
     webhooks,
+    week,
     workspace,
     workspace_writes,
 )
@@ -179,7 +180,8 @@ CONSOLE_ROUTES: Final = (
     _write(f"{APPROVALS}/{{action_id:str}}", approvals.answer),
     _page(programs.PATH, programs.show_all, KeyScope.REPORTS),
     _page(f"{programs.PATH}/{{program_id:str}}", programs.show, KeyScope.REPORTS),
-    _page(f"{programs.PATH}/{{program_id:str}}/week", programs.week, KeyScope.REPORTS),
+    _page(week.PATH, week.show, KeyScope.REPORTS),
+    _page(week.PRINT, week.printed, KeyScope.REPORTS),
     _write(f"{programs.PATH}/{{program_id:str}}/limits", programs.request_limit),
     _page("/console/queue", queue.show, KeyScope.ALERTS_READ),
     _page("/console/stacks/{stack_id:str}", workspace.show, KeyScope.ALERTS_READ),

@@ -74,7 +74,8 @@ def table(heads: Sequence[str], body: Iterable[Sequence[h.Node]], *, numbers: in
     styles = ["text" if place < numbers else "number" for place in range(len(heads))]
     head = (h.th(scope="col", class_=style)[each] for each, style in zip(heads, styles, strict=True))
     lines = (h.tr[(h.td(class_=style)[cell] for cell, style in zip(line, styles, strict=True))] for line in body)
-    return h.div(".wide")[h.table[h.thead[h.tr[head]], h.tbody[lines]]]
+    frame = h.div(".wide", tabindex="0", role="region", aria_label=f"Table of {', '.join(heads)}")
+    return frame[h.table[h.thead[h.tr[head]], h.tbody[lines]]]
 
 
 def tiles(figures: Iterable[tuple[str, str, str]]) -> h.Element:

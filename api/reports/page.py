@@ -31,7 +31,7 @@ from clearhold.api.reports.weekly import WeekOfProgram
 from clearhold.features.catalogue.kris import KriStatus
 from clearhold.features.core.instants import datetime_of, written_instant
 from clearhold.features.core.money import money
-from clearhold.features.core.vocabulary import HOLD_FROM, REVIEW_FROM, WAITING, Band
+from clearhold.features.core.vocabulary import HOLD_FROM, REVIEW_FROM, WAITING, Band, words
 
 MOST_DETECTORS: Final = 8
 _MOST_SCORE: Final = 100
@@ -47,23 +47,36 @@ def page_of(week: WeekOfProgram) -> Page:
         f"{report.program_name}, week {report.iso_week}",
         report.key,
         h.header[_title_block(week)],
+        parts_of_week(week),
+        h.footer[report.key],
+    )
+
+
+def parts_of_week(week: WeekOfProgram) -> Sequence[h.Element]:
+    """The report without its title."""
+    report = week.report
+    return (
         _tiles(report),
         section("Summary", (h.p[paragraph] for paragraph in week.paragraphs)),
         section("The week in figures", _charts(week)),
         section("Key risk indicators", _kris(report.kris)),
         section("Into the hold band", _entered_hold(report)),
         section("Alerts and decisions", _alerts(report)),
-        h.footer[report.key],
     )
+
+
+def period_of(report: WeeklyReport) -> str:
+    """``Week 2026-W10 · Monday 2 March to Sunday 8 March 2026 · UTC``."""
+    start, end = written_instant(report.from_), written_instant(report.to)
+    monday, sunday = datetime_of(start), datetime_of(end) - timedelta(days=1)
+    return f"Week {report.iso_week} · {monday:%A %-d %B} to {sunday:%A %-d %B %Y} · UTC"
 
 
 def _title_block(week: WeekOfProgram) -> Iterator[h.Node]:
     report = week.report
-    start, end = written_instant(report.from_), written_instant(report.to)
-    monday, sunday = datetime_of(start), datetime_of(end) - timedelta(days=1)
     yield h.p(".kicker")["Weekly program report"]
     yield h.h1[h.bdi[report.program_name]]
-    yield h.p(".period")[f"Week {report.iso_week} · {monday:%A %-d %B} to {sunday:%A %-d %B %Y} · UTC"]
+    yield h.p(".period")[period_of(report)]
     marks = ((report.simulated is True, "Simulated program"), (report.generated_at < report.to, "Week not over"))
     if any(applies for applies, _ in marks):
         yield h.p[(h.span(".mark")[words] for applies, words in marks if applies)]
@@ -172,7 +185,7 @@ def _entered_hold(report: WeeklyReport) -> h.Node:
 
 def _alerts(report: WeeklyReport) -> h.Node:
     alerts, decisions, hours = report.alerts, report.dispositions, report.time_to_decision_hours
-    status = ", ".join(f"{count:,} {name.replace('_', ' ')}" for name, count in alerts.by_status.items())
+    status = ", ".join(f"{count:,} {words(name)}" for name, count in alerts.by_status.items())
     returns = report.transfers.returns
     against = f"{decisions.overturned:,} against a draft or an earlier automatic close"
     by_whom = f"{decisions.by_platform:,} by the platform, {decisions.by_person:,} by persons"
@@ -183,7 +196,7 @@ def _alerts(report: WeeklyReport) -> h.Node:
         f"Hours to a person's first decision: {waits}.",
         f"Transfers of the week that were returned: {returns.any:,}, of which unauthorized: {returns.unauthorized:,}.",
     ]
-    body = [(h.bdi[each.detector], each.route, f"{each.count:,}") for each in alerts.by_detector]
+    body = [(h.bdi[words(each.detector)], each.route, f"{each.count:,}") for each in alerts.by_detector]
     listed = columns(_detectors(report), table(("Detector", "Route", "Alerts"), body, numbers=2)) if body else None
     return [*(h.p[fact] for fact in facts), listed]
 
@@ -191,7 +204,7 @@ def _alerts(report: WeeklyReport) -> h.Node:
 def _detectors(report: WeeklyReport) -> h.Node:
     """Most alerts first, routes together."""
     most = detector_totals(report.alerts.by_detector)
-    detectors = [Bar(detector, count, f"{count:,}") for detector, count in most[:MOST_DETECTORS]]
+    detectors = [Bar(words(detector), count, f"{count:,}") for detector, count in most[:MOST_DETECTORS]]
     rest = sum(count for _, count in most[MOST_DETECTORS:])
     if rest:
         detectors.append(Bar("all others", rest, f"{rest:,}", "unscored"))

@@ -40,7 +40,7 @@ from clearhold.features.core.instants import DAY_US, DAYS_7, FIRST_WEEK, IsoWeek
 from clearhold.features.core.measured import DayTotals, sum_of
 from clearhold.features.core.money import counted, money
 from clearhold.features.core.principal import Principal, Program
-from clearhold.features.core.vocabulary import WAITING, AlertStatus, Band
+from clearhold.features.core.vocabulary import WAITING, AlertStatus, Band, words
 from clearhold.features.policy.in_force import SEEDED
 from clearhold.features.scorers import ars_v1, crs_v1, ers_v1, prs_v1
 from clearhold.features.scorers.prs_v1 import MEASURED_FLOOR
@@ -221,11 +221,11 @@ def _kri_sentences(report: WeeklyReport) -> Iterator[str]:
     if not report.kris:
         yield "No key risk indicator is measured."
         return
-    names = {status: [kri.name for kri in report.kris if kri.status is status] for status in KriStatus}
+    names = {status: [words(kri.name) for kri in report.kris if kri.status is status] for status in KriStatus}
     measured = len(report.kris) - len(names[KriStatus.UNMEASURED])
     parts = [
-        f"{len(names[status])} {words}" + (f" ({', '.join(names[status])})" if names[status] else "")
-        for status, words in ((KriStatus.BREACH, "in breach"), (KriStatus.WATCH, "at watch"))
+        f"{len(names[status])} {state}" + (f" ({', '.join(names[status])})" if names[status] else "")
+        for status, state in ((KriStatus.BREACH, "in breach"), (KriStatus.WATCH, "at watch"))
     ]
     yield (
         f"Of {counted(len(report.kris), 'key risk indicator')}, {measured} {_was(measured)} measured: "
@@ -235,7 +235,9 @@ def _kri_sentences(report: WeeklyReport) -> Iterator[str]:
         yield "None was measured before this week, so there is no change of status to report."
         return
     changed = [
-        f"{kri.name} from {kri.prior_status} to {kri.status}" for kri in report.kris if kri.status != kri.prior_status
+        f"{words(kri.name)} from {kri.prior_status} to {kri.status}"
+        for kri in report.kris
+        if kri.status != kri.prior_status
     ]
     yield (f"Status changes: {_first(changed, len(changed))}." if changed else "No status changed during the week.")
 
@@ -275,7 +277,7 @@ def _alert_sentences(report: WeeklyReport) -> Iterator[str]:
 def _detectors(counts: Sequence[DetectorCount]) -> str:
     """Most alerts first, routes together."""
     ordered = detector_totals(counts)
-    parts = [f"{count:,} by {detector}" for detector, count in ordered[:_NAMED]]
+    parts = [f"{count:,} by {words(detector)}" for detector, count in ordered[:_NAMED]]
     rest = sum(count for _, count in ordered[_NAMED:])
     return _listed([*parts, *([f"{rest:,} by other detectors"] if rest else [])])
 

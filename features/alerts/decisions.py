@@ -41,7 +41,7 @@ from clearhold.features.core.instants import format_instant
 from clearhold.features.core.log_entry import Emit, EntryPosition
 from clearhold.features.core.plain_text import without_invisible
 from clearhold.features.core.principal import is_key_operator
-from clearhold.features.core.vocabulary import AlertDecision, AlertStatus, Route, SlaTier, SubjectType
+from clearhold.features.core.vocabulary import AlertDecision, AlertStatus, Route, SlaTier, SubjectType, words
 from clearhold.features.detectors.amount import STRUCTURING
 from clearhold.features.landing.stored_transfer import StoredTransfer
 from clearhold.features.parties.actor_scores import settle_clearings
@@ -144,7 +144,7 @@ def appeal(program: ProgramState, entry: AppealEntry, position: EntryPosition, e
     place_in_stack(program, alert, alert.opened_at, None)
     against = AppealedAlert(alert_id=old.id, status=old.status, reason=entry.reason, by=signer(entry.operator))
     evidence = appeal_evidence(old, against, policies, auto_hold=alert.status is AlertStatus.HELD)
-    about = f"{old.detector} on {old.subject_type} {old.subject_id}"
+    about = f"{words(old.detector)} on {old.subject_type} {old.subject_id}"
     book.set_texts(alert, (f"Appeal of alert {old.id}: {about}.", json_text(evidence), None))
     body = alert_body_row(program, alert, evidence, None, position)
     book.put(alert)

@@ -25,7 +25,7 @@ from clearhold.features.catalogue.vector import FEATURE_VERSION, FEATURES, NAME_
 from clearhold.features.core.canonical import json_text
 from clearhold.features.core.instants import format_instant
 from clearhold.features.core.money import USD, money_in
-from clearhold.features.core.vocabulary import SubjectType
+from clearhold.features.core.vocabulary import SubjectType, words
 from clearhold.features.detectors.detector import DetectionContext, Finding
 from clearhold.features.detectors.places import SupportingTransfers
 from clearhold.features.detectors.supporting import FOLLOW_MONEY
@@ -221,7 +221,7 @@ def _path(context: DetectionContext, finding: Finding) -> MoneyPath | None:
 
 def summary_of(finding: Finding, context: DetectionContext) -> str:
     """The finding in one line; it names the transfer's own currency when that is not the US dollar."""
-    text = f"{finding.detector.id} on {finding.subject.type} {finding.subject.id}: {finding.sentence}"
+    text = f"{words(finding.detector.id)} on {finding.subject.type} {finding.subject.id}: {finding.sentence}"
     record = context.transfer.record
     currency = context.program.strings.text(record.currency) or USD
     if currency == USD or finding.subject.type is SubjectType.PROGRAM:

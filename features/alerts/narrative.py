@@ -17,7 +17,7 @@ from clearhold.features.catalogue.vector import NAME_OF
 from clearhold.features.core.instants import format_instant
 from clearhold.features.core.money import USD, counted, money, money_in
 from clearhold.features.core.rules import RuleAction
-from clearhold.features.core.vocabulary import Band, Severity
+from clearhold.features.core.vocabulary import Band, Severity, words
 from clearhold.features.detectors.detector import Detector
 from clearhold.features.detectors.finding import RULE
 from clearhold.features.detectors.table import DETECTOR_OF
@@ -26,7 +26,8 @@ from clearhold.features.state.alert_state import AlertState
 
 SHOWN_TRANSFERS: Final = 20
 SHOWN_WHEN_CLOSED: Final = 3
-SHOWN_SIGNALS_WHEN_CLOSED: Final = 2
+SHOWN_SIGNALS: Final = 20
+SHOWN_SIGNALS_WHEN_CLOSED: Final = 1
 
 
 _UNKNOWN: Final = Detector(
@@ -85,7 +86,7 @@ def policy_close(alert: AlertState, evidence: Evidence, *, program_id: str) -> D
 
 def heading(alert: AlertState) -> str:
     hardness = "hard" if alert.hard else "not hard"
-    return f"Alert {alert.id} of detector {alert.detector}, severity {alert.severity}, {hardness}"
+    return f"Alert {alert.id} of detector {words(alert.detector)}, severity {alert.severity}, {hardness}"
 
 
 def _narrative(head: str, alert: AlertState, evidence: Evidence, program_id: str, advice: Recommendation) -> str:
@@ -95,7 +96,7 @@ def _narrative(head: str, alert: AlertState, evidence: Evidence, program_id: str
         _who(alert, evidence, program_id),
         _what_and_when(evidence, SHOWN_WHEN_CLOSED if closes else SHOWN_TRANSFERS),
         _where(evidence),
-        _why_alerted(evidence, SHOWN_SIGNALS_WHEN_CLOSED if closes else len(evidence.other_signals)),
+        _why_alerted(evidence, SHOWN_SIGNALS_WHEN_CLOSED if closes else SHOWN_SIGNALS),
         _looked_at(evidence),
         _why_close(alert, evidence) if closes else _why_not(alert, evidence, advice),
     )
@@ -162,12 +163,12 @@ def _why_alerted(e: Evidence, most: int) -> str:
         else f"The score is {e.score}, band {e.band}, with confidence {e.confidence} (n = {e.n})"
     )
     without_lines = "none, the fact itself is enough" if e.rule is msgspec.UNSET else "those of the rule"
-    others = ", ".join(e.other_signals[:most]) or "none"
+    others = ", ".join(map(words, e.other_signals[:most])) or "none"
     if len(e.other_signals) > most:
         others += " and others"
     return (
         f"Why it alerted: {e.finding} Measured: {measured or 'nothing further'}. "
-        f"Thresholds: {lines or without_lines}. {score}; other signals on the transfer: {others}."
+        f"Thresholds: {lines or without_lines}. {score}; other signals: {others}."
     )
 
 
@@ -190,7 +191,7 @@ def _why_close(alert: AlertState, e: Evidence) -> str:
     score = "was not measured" if e.score is None else f"of {e.score} is in band {e.band}"
     clear = ", which is consistent with ordinary activity" if e.band == Band.CLEAR.value else ""
     return (
-        f"Why close: severity {alert.severity}, no hard signal, and the score {score}{clear}. "
+        f"Why close: severity {alert.severity}, not hard, and the score {score}{clear}. "
         f"Open question: {detector.unexplained}; alone it does not justify a hold. "
         "A hard signal, a higher band or a return would change that."
     )
@@ -226,7 +227,3 @@ def _figure_text(name: str, value: Figure) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     return money(int(value)) if isinstance(value, str) and "Cents" in name else str(value)
-
-
-def words(text: str) -> str:
-    return text.replace("_", " ")

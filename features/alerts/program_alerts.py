@@ -16,14 +16,14 @@ import msgspec
 
 from clearhold.features.alerts.evidence import lasting_of, refreshed, shown_figures
 from clearhold.features.alerts.evidence_bodies import Draft, ProgramEvidence
-from clearhold.features.alerts.narrative import ADVICE, ESCALATING, detector_of, heading, listed, recommended, words
+from clearhold.features.alerts.narrative import ADVICE, ESCALATING, detector_of, heading, listed, recommended
 from clearhold.features.alerts.rows import alert_body_row, alert_id_of, alert_row, emit_transfers, make_worse
 from clearhold.features.alerts.stacks import place_in_stack
 from clearhold.features.core.canonical import json_text
 from clearhold.features.core.instants import format_instant
 from clearhold.features.core.log_entry import Emit, EntryPosition, no_rows
 from clearhold.features.core.money import counted
-from clearhold.features.core.vocabulary import Band, Score, SubjectType, band_word
+from clearhold.features.core.vocabulary import Band, Score, SubjectType, band_word, words
 from clearhold.features.detectors.detector import Grade, graded_with, worse_of
 from clearhold.features.detectors.program import Parts, ProgramFinding, ProgramSnapshot, parts_of, program_findings
 from clearhold.features.detectors.table import DETECTOR_OF
@@ -105,7 +105,7 @@ class SnapshotAlerts:
         """Set the alert's texts."""
         draft = program_draft(alert, evidence, program_id=self._program.id)
         alert.recommendation = draft.recommendation.value
-        summary = f"{alert.detector} on program {self._program.id}: {evidence.finding}"
+        summary = f"{words(alert.detector)} on program {self._program.id}: {evidence.finding}"
         if evidence.is_repeat:
             summary = f"{summary} {before(evidence)}"
         self._book.set_texts(alert, (summary, json_text(evidence), json_text(draft)))

@@ -11,6 +11,15 @@ import msgspec
 from msgspec import Meta
 
 
+def words(code: str) -> str:
+    """A code of ours as words, for sentences; an id that a bank chose, as of a rule, stays.
+
+    >>> words("amount_repeated_in_a_day"), words("rule:my_rule")
+    ('amount repeated in a day', 'rule:my_rule')
+    """
+    return code if ":" in code else code.replace("_", " ")
+
+
 class Rail(StrEnum):
     ACH = "ach"
     WIRE = "wire"

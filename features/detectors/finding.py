@@ -13,7 +13,7 @@ from clearhold.features.catalogue.vector import FeatureVector
 from clearhold.features.core.entries.actions import CapKind
 from clearhold.features.core.instants import DAYS_7, DAYS_30, DAYS_60
 from clearhold.features.core.money import BOOK_CLASSES
-from clearhold.features.core.vocabulary import Reason, VerificationStatus
+from clearhold.features.core.vocabulary import Reason, VerificationStatus, words
 from clearhold.features.detectors.detector import (
     HARD,
     HIGH,
@@ -195,7 +195,7 @@ def band_finding(context: DetectionContext) -> Finding | None:
     detector = DETECTOR_OF_BAND.get(score.band)
     if detector is None:
         return None
-    signals = ", ".join(f"{reason.signal} {reason.weight}" for reason in score.reasons)
+    signals = ", ".join(f"{words(reason.signal)} {reason.weight:+d}" for reason in score.reasons)
     return Finding(
         detector=DETECTOR_OF[detector],
         subject=transfer_subject(context),

@@ -67,6 +67,7 @@ from clearhold.features.parties.party_rows import (
     features_row,
     newest_embedded,
 )
+from clearhold.features.shard.stated_subjects import outcome_again
 from clearhold.features.shard.ticks import follow_history, snapshot_after_transfers
 from clearhold.features.state.open_preflights import CounterpartyDetails
 from clearhold.features.state.program import ProgramState
@@ -111,10 +112,10 @@ def process_bank_event(program: ProgramState, event: Event, entry: LogEntry, emi
     earlier = earlier_result(stored, checksum)
     event_at = event_time(created_at, appended_at=entry.appended_at)
     is_tied = earlier is not _DUPLICATE and program.arrivals.note(event_at)
+    position = EntryPosition(entry.shard, entry.offset, event_at, entry.appended_at)
     if earlier is not None:
-        outcome = EventOutcome(earlier)
+        outcome = outcome_again(earlier, kind, entry.body, position)
     else:
-        position = EntryPosition(entry.shard, entry.offset, event_at, entry.appended_at)
         follow_history(program, position, emit)
         outcome = _applied_or_failed(program, kind, event, entry, position, emit)
         keep = program.events.enter if stored is None else program.events.put

@@ -54,6 +54,7 @@ def paths(reader: Person) -> dict[str, str]:
         "approvals": "/console/approvals",
         "programs": "/console/programs",
         "program": program,
+        "week": f"{program}/week",
         "workspace": stack,
         "stack-events": f"{stack.partition('?')[0]}/events",
         "thing": f"/console/things/account/{account}",

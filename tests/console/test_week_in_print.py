@@ -38,11 +38,12 @@ def brightness(colour: str) -> float:
 
 
 def opened_week(page: Page) -> Page:
-    """The newest full week of the first program, in the tab that its link opens."""
+    """The newest full week of the first program on paper, in the tab that its link opens."""
     page.goto("/console/programs")
     page.locator(".programs th a").first.click()
+    page.locator('a[href*="/week?week="]').first.click()
     with page.context.expect_page() as tab:
-        page.locator('a[href*="/week?week="]').first.click()
+        page.get_by_role("link", name="To print").click()
     tab.value.wait_for_load_state("load")
     return tab.value
 

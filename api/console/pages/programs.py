@@ -28,7 +28,7 @@ from clearhold.api.console.components.program_days import (
 from clearhold.api.console.components.program_rows import program_table
 from clearhold.api.console.components.words import band_mark, count, outsider
 from clearhold.api.console.pages.bank_events import faults_of_program, newest_faults
-from clearhold.api.console.visit import Answer, DocumentAnswer, HtmlAnswer, RedirectAnswer, Visit
+from clearhold.api.console.visit import Answer, HtmlAnswer, RedirectAnswer, Visit
 from clearhold.api.events.routes import EventPage
 from clearhold.api.http.envelope import retry_headers
 from clearhold.api.http.error_table import ERRORS
@@ -38,9 +38,7 @@ from clearhold.api.limits.service import Limits, NewLimit, limit_rules
 from clearhold.api.lists.lists import moments_exist
 from clearhold.api.overview.routes import OverviewQuery
 from clearhold.api.reports.kri_words import NOT_MEASURED, kri_name, limit_words, measured
-from clearhold.api.reports.page import page_of
-from clearhold.api.reports.schemas import ProgramReport, ProgramReportQuery, WeeklyQuery
-from clearhold.api.reports.service import week_exists
+from clearhold.api.reports.schemas import ProgramReport, ProgramReportQuery
 from clearhold.features.core.errors import RiskError, UnavailableError
 from clearhold.features.core.instants import DAY_US, DAYS_7, format_instant, week_of
 from clearhold.features.core.principal import KeyScope
@@ -54,7 +52,6 @@ _DATE: Final = len("2026-03-02")
 _NEW_LIMIT: Final = RequestSchema(NewLimit, rules=limit_rules)
 _REPORT: Final = RequestSchema(ProgramReportQuery, rules=moments_exist)
 _SNAPSHOTS: Final = RequestSchema(SnapshotsQuery, rules=moments_exist)
-_WEEK: Final = RequestSchema(WeeklyQuery, rules=week_exists)
 _BUSY: Final = "The state of this program cannot be read right now. Load the page again in a moment."
 PERIODS: Final = (30, 90)
 
@@ -82,13 +79,6 @@ async def show_all(visit: Visit) -> Answer:
 
 async def show(visit: Visit) -> Answer:
     return await _page(visit, None)
-
-
-async def week(visit: Visit) -> Answer:
-    """The weekly report as a separate page, to read and to print."""
-    query = _WEEK.read_query([*visit.query.items()])
-    page = page_of(await visit.services.weekly_reports.read(visit.principal, visit.params["program_id"], query.week))
-    return DocumentAnswer(page.body, page.policy)
 
 
 async def request_limit(visit: Visit) -> Answer:
@@ -283,10 +273,7 @@ def _weeks(visit: Visit, program_id: str) -> h.Element:
     """The last full weeks, the newest first."""
     weeks = (str(week_of(visit.now - number * DAYS_7)) for number in range(1, WEEKS + 1))
     return h.ul(".chips")[
-        (
-            h.li[h.a(href=f"{PATH}/{program_id}/week?{urlencode({'week': name})}", target="_blank")[name]]
-            for name in weeks
-        )
+        (h.li[h.a(href=f"{PATH}/{program_id}/week?{urlencode({'week': name})}")[name]] for name in weeks)
     ]
 
 

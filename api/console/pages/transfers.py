@@ -133,9 +133,9 @@ def _form(typed: Mapping[str, str], every: str, program: Mapping[str, str]) -> h
         _choice(typed, "rail", "Rail", Rail),
         _choice(typed, "direction", "Direction", Direction),
         _choice(typed, "band", "Band", Band),
-        _field(typed, "status", "Status, in the bank's word", placeholder="SETTLED"),
+        _field(typed, "status", "Status (bank's word)", placeholder="SETTLED"),
         _field(typed, "least", "Least amount", inputmode="decimal", placeholder="0.00"),
-        _field(typed, "most", "Most", inputmode="decimal"),
+        _field(typed, "most", "Most amount", inputmode="decimal"),
         _field(typed, "from", "From day (UTC)", type="date"),
         _field(typed, "to", "To day", type="date"),
         h.div(".apply")[

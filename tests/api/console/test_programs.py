@@ -174,10 +174,19 @@ def test_given_the_weekly_report_then_it_is_the_page_of_the_interface(
     assert link is not None
     query = {"week": link[2], "format": "html"}
     wanted = api.client.get(f"/api/reports/weekly/{program['id']}", params=query, headers=api.operator(tenant))
-    page = browser.get(link[1])
+    in_frame = browser.get(link[1])
+    assert (
+        wanted.text.partition("<main>")[2].partition("<section>")[2].partition("<footer>")[0].removesuffix("</div>")
+        in in_frame.text
+    )
+    to_print = next(each for each in DomPage(in_frame.text).all("a") if each.text == "To print")
+    before = next(each for each in DomPage(in_frame.text).all("a") if each.text == "Week before")
+    assert browser.get(before.attributes["href"] or "").status_code == HTTPStatus.OK
+    page = browser.get(to_print.attributes["href"] or "")
     assert page.text == wanted.text
     assert page.headers["content-security-policy"] == wanted.headers["content-security-policy"]
-    assert browser.get(f"{PROGRAMS}/{program['id']}/week?week=2026-W99").status_code == HTTPStatus.BAD_REQUEST
+    for path in ("week", "week/print"):
+        assert browser.get(f"{PROGRAMS}/{program['id']}/{path}?week=2026-W99").status_code == HTTPStatus.BAD_REQUEST
 
 
 def test_given_a_program_of_another_bank_then_it_is_not_known(
@@ -186,7 +195,7 @@ def test_given_a_program_of_another_bank_then_it_is_not_known(
     other = console.browser()
     stranger = api.create_tenant("other-bank")
     assert other.sign_in(stranger["operatorToken"]).status_code == HTTPStatus.SEE_OTHER
-    for path in ("", "/week"):
+    for path in ("", "/week", "/week/print"):
         assert other.get(f"{PROGRAMS}/{program['id']}{path}").status_code == HTTPStatus.NOT_FOUND
 
 

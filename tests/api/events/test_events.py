@@ -60,6 +60,31 @@ def test_given_an_unusable_event_and_its_correction_when_read_then_the_one_that_
 
 
 @pytest.mark.parametrize(
+    ("kind", "data", "subject"),
+    [
+        (WIRE, bank.a_wire(id="wire_7"), {"type": "transfer", "id": "wire_7"}),
+        (WIRE, {"id": None}, None),
+        (WIRE, [], None),
+        ("identity.updated", bank.an_entity(id="enti_7"), {"type": "entity", "id": "enti_7"}),
+        ("counterparty.updated", bank.a_counterparty(id="cpty_7"), {"type": "counterparty", "id": "cpty_7"}),
+        ("account.updated", {"id": "bacc_7", "status": "OPEN"}, {"type": "account", "id": "bacc_7"}),
+        ("card.dispute.won", {"transaction_id": "crdt_7", "status": "WON"}, {"type": "transfer", "id": "crdt_7"}),
+        ("loan.updated", {"id": "loan_7"}, None),
+    ],
+)
+def test_given_an_event_under_a_used_id_then_it_has_no_effect_and_is_listed_by_what_it_names(
+    api: RunningApp, tenant: dict[str, Any], program: dict[str, Any], kind: str, data: object, subject: Any
+) -> None:
+    deliver(api, program, a_wire("evnt_1", id="wire_1"))
+    deliver(api, program, bank.an_event(kind, data, event_id="evnt_1"))
+    (conflicting,) = listed(api, tenant, result="conflicting")
+    assert conflicting["subject"] == subject
+    if subject is not None:
+        wanted = {"subjectType": subject["type"], "subjectId": subject["id"]}
+        assert [each["result"] for each in listed(api, tenant, **wanted)] == ["conflicting"]
+
+
+@pytest.mark.parametrize(
     ("body", "result", "path"),
     [
         (a_wire("evnt_1", kind="sepa.outgoing_transfer.initiated"), "unknown", "type"),

@@ -66,15 +66,15 @@ def test_given_a_busy_week_when_summed_up_then_every_part_gives_its_figures() ->
             "week before (30)."
         ),
         (
-            "Of 4 key risk indicators, 3 were measured: 1 in breach (hold_share), 1 at watch (freeze_events), 1 ok. "
-            "Status changes: hold_share from watch to breach and card_decline_rate from ok to unmeasured."
+            "Of 4 key risk indicators, 3 were measured: 1 in breach (hold share), 1 at watch (freeze events), 1 ok. "
+            "Status changes: hold share from watch to breach and card decline rate from ok to unmeasured."
         ),
         (
             "The bank created 5,397 transfers, which moved USD 31,943,304.64. 5,102 were scored clear, 221 review and "
             "34 hold; 40 were not scored. 61 of them were returned, 7 as unauthorized."
         ),
         (
-            "27 alerts opened: 9 by velocity_spike, 7 by fan_in, 5 by round_trip, 3 by rule:a, 2 by fan_out and 1 by "
+            "27 alerts opened: 9 by velocity spike, 7 by fan in, 5 by round trip, 3 by rule:a, 2 by fan out and 1 by "
             "other detectors. 4 of them wait for a decision. Entered the hold band: entity enti_0 with 78 (n = 64), "
             "entity enti_1 with 78 (n = 64), entity enti_2 with 78 (n = 64), entity enti_3 with 78 (n = 64), entity "
             "enti_4 with 78 (n = 64) and 7 others."
@@ -112,7 +112,7 @@ def test_given_indicators_that_nobody_measured_before_when_summed_up_then_no_cha
     kris = (new, a_kri("freeze_events", "unmeasured", "unmeasured", value=None, prior=None))
 
     assert words_of(an_empty_week(kris=kris))[1] == (
-        "Of 2 key risk indicators, 1 was measured: 1 in breach (hold_share), 0 at watch, 0 ok. None was measured "
+        "Of 2 key risk indicators, 1 was measured: 1 in breach (hold share), 0 at watch, 0 ok. None was measured "
         "before this week, so there is no change of status to report."
     )
 
@@ -120,7 +120,7 @@ def test_given_indicators_that_nobody_measured_before_when_summed_up_then_no_cha
 def test_given_many_changes_of_status_when_summed_up_then_the_first_five_are_named() -> None:
     kris = tuple(a_kri(f"kri_{number}", "ok", "watch") for number in range(7))
 
-    assert words_of(an_empty_week(kris=kris))[1].endswith("kri_4 from watch to ok and 2 others.")
+    assert words_of(an_empty_week(kris=kris))[1].endswith("kri 4 from watch to ok and 2 others.")
 
 
 def test_given_the_current_week_when_summed_up_then_it_says_until_when() -> None:

@@ -14,6 +14,7 @@ from clearhold.features.core.instants import format_instant
 from clearhold.features.core.money import money
 from clearhold.features.core.rows.alerts import AlertRow, DispositionRow
 from clearhold.features.core.vocabulary import Band, Severity
+from clearhold.features.detectors.table import DETECTOR_OF
 from tests.checks.detector_case import DetectorCase
 from tests.checks.detector_cases import CASES
 from tests.support import bank_events as bank
@@ -44,12 +45,22 @@ def unfounded(narrative: str, alert: AlertRow) -> set[str]:
     return set(_FIGURE.findall(narrative)) - {*known, *cents}
 
 
+def codes_in(alert: AlertRow, narrative: str) -> set[str]:
+    """Names of signals and detectors with an underscore that a sentence has; the evidence has them all."""
+    evidence = evidence_of(alert)
+    reasons = [*evidence.get("reasons", []), *evidence.get("scoreReasons", [])]
+    codes = {*DETECTOR_OF, *evidence.get("otherSignals", []), *(each["signal"] for each in reasons)}
+    said = {*re.findall(r"[a-z]+(?:_[a-z0-9]+)+", f"{alert.summary} {evidence['finding']} {narrative}")}
+    return codes & said
+
+
 def check(alert: AlertRow, narrative: str, recommendation: str) -> None:
     least, most = LENGTHS[recommendation]
     places = [narrative.index(part) for part in (*PARTS, f"Why {recommendation}:")]
 
     assert not unfounded(narrative, alert)
     assert places == sorted(places)
+    assert not codes_in(alert, narrative)
     assert least <= len(narrative.split()) <= most
     assert alert.id in narrative
     assert not re.search(r"\bSAR\b|suspicious|consistent with .* fraud|None|null", narrative)
