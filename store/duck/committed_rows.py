@@ -17,7 +17,8 @@ import msgspec
 from clearhold.features.core.principal import Principal
 from clearhold.features.core.rows.events import EventRow
 from clearhold.features.core.rows.parties import CounterpartyRow, EntityRow
-from clearhold.store.duck.turns import in_turn
+from clearhold.store.duck.answers import answers_of
+from clearhold.store.duck.turns import in_turn, reads_for_answer
 from clearhold.store.tables import NUMBERS, TEXTS, Predicate, listed, placeholders, row_builder, select_list
 
 # ruff: noqa: S608 - statements are built from constants; every value is a parameter
@@ -30,15 +31,26 @@ class CommittedRows:
         self._connection = connection
 
     def _read(self, sql: str, values: Sequence[Any] | Mapping[str, Any] = ()) -> list[Any]:
-        in_turn()
-        with self._connection.cursor() as cursor:
-            return cursor.execute(sql, values).fetchall()
+        return self._answer(sql, values, lambda cursor: cursor.fetchall())
 
     def _first(self, sql: str, values: Sequence[Any] = ()) -> Any:
         """The first row, or None."""
-        in_turn()
-        with self._connection.cursor() as cursor:
-            return cursor.execute(sql, values).fetchone()
+        return next(iter(self._answer(sql, values, lambda cursor: cursor.fetchmany(1))), None)
+
+    def _answer(
+        self,
+        sql: str,
+        values: Sequence[Any] | Mapping[str, Any],
+        fetch: Callable[[duckdb.DuckDBPyConnection], list[Any]],
+    ) -> list[Any]:
+        """The rows, from memory where the thread reads for an answer and they are there."""
+
+        def run_statement() -> list[Any]:
+            in_turn()
+            with self._connection.cursor() as cursor:
+                return fetch(cursor.execute(sql, values))
+
+        return answers_of(self._connection).read(sql, values, run_statement) if reads_for_answer() else run_statement()
 
     def _value(self, sql: str, values: Sequence[Any]) -> Any:
         """The first column of the first row, None without one."""

@@ -60,6 +60,7 @@ from clearhold.features.core.rows.parties import (
     ScoreRow,
     ShadowScoreRow,
 )
+from clearhold.store.duck.written import wrote
 from clearhold.store.errors import StartupError
 from clearhold.store.record.chain import ChainWriter
 from clearhold.store.record.chain_file import RecordChainRow, RecordCheckpointRow
@@ -246,6 +247,7 @@ _INSERTS: Final[Mapping[str, str]] = {
     row_type.__name__: f"INSERT INTO {name} BY NAME SELECT * FROM arrow_rows"  # noqa: S608 - table names are the schema's own
     for name, row_type in TABLES
 }
+_TABLE_OF: Final[Mapping[str, str]] = {row_type.__name__: name for name, row_type in TABLES}
 _COMMITTED: Final = 'SELECT shard, max("offset") FROM log_offsets GROUP BY shard ORDER BY shard'
 _EPOCHS: Final = "SELECT shard, max(epoch) FROM log_offsets GROUP BY shard ORDER BY shard"
 _FORGED: Final = "SELECT count(*) FROM quarantine WHERE error = ?"
@@ -293,7 +295,10 @@ class BatchWriter:
             self._cursor.rollback()
             raise
         self._in_doubt = True  # a failure from here on, as in folding the write-ahead log, may come after the fsync
-        self._cursor.commit()
+        try:
+            self._cursor.commit()
+        finally:
+            wrote(_TABLE_OF[name] for name in (*rows, *own) if name in _TABLE_OF)
         if links and self._chains is not None:
             self._chains.settle(links)
         self._in_doubt = False

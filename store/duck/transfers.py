@@ -6,10 +6,9 @@ Owner   A transfer that lands once its account's owner is known is stored with i
 Errors  none; an unknown transfer is None, and an account without an owner is left out
 """
 
-from collections.abc import Sequence
-from typing import Final
+from collections.abc import Callable, Sequence
+from typing import Any, Final
 
-import duckdb
 import msgspec
 from msgspec import structs
 
@@ -17,7 +16,6 @@ from clearhold.features.catalogue.vector import TransferFeaturesRow
 from clearhold.features.core.principal import Principal
 from clearhold.features.core.rows.events import TransferRow
 from clearhold.store.duck.committed_rows import RowFilter, Timeline, programs_sql
-from clearhold.store.duck.turns import in_turn
 from clearhold.store.tables import NUMBERS, TEXTS, Predicate, listed, placeholders, row_builder, select_list
 
 # ruff: noqa: S608 - statements are built from constants; every value is a parameter
@@ -40,13 +38,15 @@ def acting_for(entity_ids: Sequence[str]) -> tuple[str, list[str]]:
     return sql, [*entity_ids, *entity_ids]
 
 
-def with_owners(cursor: duckdb.DuckDBPyConnection, tenant_id: str, rows: Sequence[TransferRow]) -> list[TransferRow]:
+_Read = Callable[[str, list[Any]], list[Any]]
+
+
+def with_owners(read: _Read, tenant_id: str, rows: Sequence[TransferRow]) -> list[TransferRow]:
     """The rows, in order, with the first owner of the account where no entity is stored."""
     accounts = sorted({row.account_id for row in rows if row.entity_id is None and row.account_id is not None})
     if not accounts:
         return [*rows]
-    in_turn()
-    tuples = cursor.execute(_OF_ACCOUNTS, [tenant_id, listed(accounts)]).fetchall()
+    tuples = read(_OF_ACCOUNTS, [tenant_id, listed(accounts)])
     owners = {(program_id, account_id): owner_id for program_id, account_id, owner_id in tuples}
     return [
         structs.replace(row, entity_id=owners[row.program_id, row.account_id])
@@ -172,9 +172,8 @@ class Transfers(
 
     def _stored(self, principal: Principal, rows: list[TransferRow]) -> list[StoredTransferRow]:
         tenant_id = principal.tenant_id
-        with self._connection.cursor() as cursor:
-            rows = with_owners(cursor, tenant_id, rows)
-            features, alert_ids = _features_of(cursor, tenant_id, rows), _alert_ids_of(cursor, tenant_id, rows)
+        rows = with_owners(self._read, tenant_id, rows)
+        features, alert_ids = _features_of(self._read, tenant_id, rows), _alert_ids_of(self._read, tenant_id, rows)
         return [
             StoredTransferRow(
                 row=row,
@@ -189,8 +188,7 @@ class BareTransfers(Transfers, table="transfers", row_type=TransferRow, at="bank
     """The same without features and alerts, which take most of the time of a page."""
 
     def _stored(self, principal: Principal, rows: list[TransferRow]) -> list[StoredTransferRow]:
-        with self._connection.cursor() as cursor:
-            owned = with_owners(cursor, principal.tenant_id, rows)
+        owned = with_owners(self._read, principal.tenant_id, rows)
         return [StoredTransferRow(row=row, features=None, alert_ids=()) for row in owned]
 
 
@@ -200,8 +198,7 @@ class ScoredTransfers(
     """The same with features and without owners and alerts, for an explanation."""
 
     def _stored(self, principal: Principal, rows: list[TransferRow]) -> list[StoredTransferRow]:
-        with self._connection.cursor() as cursor:
-            features = _features_of(cursor, principal.tenant_id, rows)
+        features = _features_of(self._read, principal.tenant_id, rows)
         return [
             StoredTransferRow(
                 row=row, features=features.get((row.program_id, row.id, row.scored_offset or 0)), alert_ids=()
@@ -211,26 +208,22 @@ class ScoredTransfers(
 
 
 def _features_of(
-    cursor: duckdb.DuckDBPyConnection, tenant_id: str, rows: Sequence[TransferRow]
+    read: _Read, tenant_id: str, rows: Sequence[TransferRow]
 ) -> dict[tuple[str, str, int], TransferFeaturesRow]:
     offsets = sorted({row.scored_offset for row in rows if row.scored_offset is not None})
     if not offsets:
         return {}
     ids = sorted({row.id for row in rows})
     sql = _FIND_FEATURES.format(offsets=placeholders(offsets))
-    in_turn()
-    tuples = cursor.execute(sql, [tenant_id, *offsets, listed(ids)]).fetchall()
+    tuples = read(sql, [tenant_id, *offsets, listed(ids)])
     return {(row.program_id, row.transfer_id, row.offset): row for row in map(_FEATURES, tuples)}
 
 
-def _alert_ids_of(
-    cursor: duckdb.DuckDBPyConnection, tenant_id: str, rows: Sequence[TransferRow]
-) -> dict[tuple[str, int], list[str]]:
+def _alert_ids_of(read: _Read, tenant_id: str, rows: Sequence[TransferRow]) -> dict[tuple[str, int], list[str]]:
     """The alerts that are about these transfers or rest on them, oldest first."""
     programs, numbers = sorted({row.program_id for row in rows}), sorted({row.number for row in rows})
     alert_ids: dict[tuple[str, int], list[str]] = {}
     values = [tenant_id, listed(programs), listed(numbers)]
-    in_turn()
-    for program_id, number, alert_id in cursor.execute(_ALERTS_OF, values).fetchall():
+    for program_id, number, alert_id in read(_ALERTS_OF, values):
         alert_ids.setdefault((program_id, number), []).append(alert_id)
     return alert_ids

@@ -31,13 +31,13 @@ class Reading(CommittedRows):
         return number
 
 
-class Page:
-    """Counts its pieces that were taken."""
+class Texts:
+    """The nodes of a page; counts those that were taken."""
 
     def __init__(self) -> None:
         self.taken = 0
 
-    def iter_chunks(self) -> Iterator[str]:
+    def __iter__(self) -> Iterator[str]:
         for _ in range(3 * SLICE):
             self.taken += 1
             yield "x"
@@ -65,7 +65,7 @@ def test_given_a_preflight_in_the_air_then_a_statement_begins_after_it(
 def test_given_preflights_without_end_then_statements_and_pages_go_on_after_a_bound(tmp_path: Path) -> None:
     async def beside() -> tuple[int, bytes]:
         with open_database(tmp_path / "d.duckdb") as database, in_the_air().one():
-            return await in_reader(Reading(database).read, Event()), await written(Page())
+            return await in_reader(Reading(database).read, Event()), await written([*Texts()])
 
     assert asyncio.run(beside()) == (7, b"x" * 3 * SLICE)
 
@@ -76,9 +76,9 @@ def test_given_a_preflight_in_the_air_then_the_next_slice_of_a_page_comes_after_
     monkeypatch.setattr(module, "MOST_WAIT_S", LONG_S)
 
     async def beside() -> int:
-        page = Page()
+        page = Texts()
         with in_the_air().one():
-            writing = asyncio.create_task(written(page))
+            writing = asyncio.create_task(written(iter(page)))
             await asyncio.sleep(0.02)
             so_far = page.taken
         assert len(await writing) == 3 * SLICE
@@ -93,7 +93,7 @@ def test_given_a_page_that_its_reader_left_then_a_preflight_ends_all_the_same(mo
     async def leaves() -> int:
         air = in_the_air()
         with air.one():
-            writing = asyncio.create_task(written(Page()))
+            writing = asyncio.create_task(written([*Texts()]))
             await asyncio.sleep(0.02)
             writing.cancel()
             await asyncio.gather(writing, return_exceptions=True)
