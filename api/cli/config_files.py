@@ -16,7 +16,7 @@ import msgspec
 
 from clearhold.api.cli.rule_files import line_of
 from clearhold.api.config.yaml_text import HEAD, written_file, written_head
-from clearhold.api.http.yaml_documents import FileFault, RuleFileError, read_yaml
+from clearhold.api.http.yaml_documents import FaultyFileError, FileFault, read_yaml
 from clearhold.features.configuration.files import MOST_FILES, SCHEMA, ConfigFile
 from clearhold.store.given_files import MOST_GIVEN_BYTES, TooLargeError, read_given
 
@@ -99,7 +99,7 @@ def read_config(folder: Path) -> ReadConfig:
             break
         try:
             size, values[name], lines[name] = _read(path)
-        except RuleFileError as error:
+        except FaultyFileError as error:
             faults += [DirFault(name, each.sentence, each.path, each.line) for each in error.faults]
             continue
         total += size
@@ -139,27 +139,27 @@ def _paths(folder: Path) -> Iterator[Path]:
 def _read(path: Path) -> tuple[int, dict[str, Any], Mapping[str, int]]:
     """The bytes and the fields of a file without its schema, and the line of each field."""
     if path.is_symlink() or not path.is_file():
-        raise RuleFileError(_fault("is a link or no file, which is not followed"))
+        raise FaultyFileError(_fault("is a link or no file, which is not followed"))
     try:
         raw = read_given(path)
         text = raw.decode()
     except TooLargeError as error:
-        raise RuleFileError(_fault(f"is over {MOST_GIVEN_BYTES:,} bytes")) from error
+        raise FaultyFileError(_fault(f"is over {MOST_GIVEN_BYTES:,} bytes")) from error
     except UnicodeDecodeError as error:
-        raise RuleFileError(_fault("is not UTF-8 text")) from error
+        raise FaultyFileError(_fault("is not UTF-8 text")) from error
     except OSError as error:
-        raise RuleFileError(_fault(f"cannot be read: {error.strerror}")) from error
+        raise FaultyFileError(_fault(f"cannot be read: {error.strerror}")) from error
     value, lines = read_yaml(text)
     if not raw.endswith(_END):
-        raise RuleFileError(_fault("does not end with the line ... and may be cut off"))
+        raise FaultyFileError(_fault("does not end with the line ... and may be cut off"))
     if not isinstance(value, dict):
-        raise RuleFileError(_fault("must have fields"))
+        raise FaultyFileError(_fault("must have fields"))
     if value.pop("schema", None) != SCHEMA:
-        raise RuleFileError(_fault(f"must begin with schema: {SCHEMA}"))
+        raise FaultyFileError(_fault(f"must begin with schema: {SCHEMA}"))
     try:
         msgspec.json.encode(value)
     except (UnicodeEncodeError, RecursionError) as error:
-        raise RuleFileError(_fault("has a text or a depth that no setting has")) from error
+        raise FaultyFileError(_fault("has a text or a depth that no setting has")) from error
     return len(raw), value, lines
 
 

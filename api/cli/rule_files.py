@@ -1,6 +1,6 @@
 """Files of rules, as a bank keeps them in its own git: YAML or JSON, ``rules:`` with a list, or the list alone.
 
-Errors  ``RuleFileError`` with everything that is wrong, each with its line, or in JSON its path alone
+Errors  ``FaultyFileError`` with everything that is wrong, each with its line, or in JSON its path alone
 """
 
 import json
@@ -12,7 +12,7 @@ from typing import Any, Final, NoReturn
 import msgspec
 
 from clearhold.api.http.request_schema import RequestSchema
-from clearhold.api.http.yaml_documents import FileFault, RuleFileError, read_yaml
+from clearhold.api.http.yaml_documents import FaultyFileError, FileFault, read_yaml
 from clearhold.api.rules.schemas import WrittenRule, rule_failures
 from clearhold.features.core.rules import Rule, RuleStatus
 from clearhold.store.given_files import MOST_GIVEN_BYTES, TooLargeError, read_given
@@ -27,7 +27,7 @@ def read_rules(file: Path) -> tuple[Rule, ...]:
     rules, path = _rules_in(value)
     faults = list(_faults(rules, path))
     if faults:
-        raise RuleFileError(*(fault._replace(line=line_of(fault.path, lines)) for fault in faults))
+        raise FaultyFileError(*(fault._replace(line=line_of(fault.path, lines)) for fault in faults))
     drafts = ({**rule, "status": RuleStatus.DRAFT} for rule in rules)
     return tuple(msgspec.convert(msgspec.json.decode(msgspec.json.encode(rule)), Rule) for rule in drafts)
 
@@ -36,9 +36,9 @@ def _read(file: Path) -> tuple[Any, Mapping[str, int]]:
     try:
         text = read_given(file).decode("utf-8-sig")
     except TooLargeError as error:
-        raise RuleFileError(FileFault("", f"The file is over {MOST_GIVEN_BYTES:,} bytes.")) from error
+        raise FaultyFileError(FileFault("", f"The file is over {MOST_GIVEN_BYTES:,} bytes.")) from error
     except UnicodeDecodeError as error:
-        raise RuleFileError(FileFault("", "The file is not UTF-8 text.")) from error
+        raise FaultyFileError(FileFault("", "The file is not UTF-8 text.")) from error
     return (_json(text), {}) if file.suffix.lower() == ".json" else read_yaml(text)
 
 
@@ -47,11 +47,11 @@ def _rules_in(value: Any) -> tuple[list[Any], str]:
     is_wrapped = isinstance(value, dict) and value.keys() == {"rules"}
     rules = value["rules"] if is_wrapped else value
     if not isinstance(rules, list):
-        raise RuleFileError(
+        raise FaultyFileError(
             FileFault("", "The file must be a list of rules, or have one under rules and nothing else.")
         )
     if len(rules) > MAX_RULES:
-        raise RuleFileError(FileFault("", f"The file has {len(rules)} rules; a bank has at most {MAX_RULES}."))
+        raise FaultyFileError(FileFault("", f"The file has {len(rules)} rules; a bank has at most {MAX_RULES}."))
     return rules, "rules" if is_wrapped else ""
 
 
@@ -84,9 +84,9 @@ def _json(text: str) -> Any:
     try:
         return json.loads(text, object_pairs_hook=_object, parse_float=_finite, parse_constant=_refused)
     except json.JSONDecodeError as error:
-        raise RuleFileError(FileFault("", f"The file is not JSON: {error.msg}.", error.lineno)) from error
+        raise FaultyFileError(FileFault("", f"The file is not JSON: {error.msg}.", error.lineno)) from error
     except (RecursionError, ValueError) as error:
-        raise RuleFileError(FileFault("", "The file has a number or a depth that no rule has.")) from error
+        raise FaultyFileError(FileFault("", "The file has a number or a depth that no rule has.")) from error
 
 
 def _refused(_: str) -> NoReturn:
@@ -105,6 +105,6 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     names: set[str] = set()
     for name, _ in pairs:
         if name in names:
-            raise RuleFileError(FileFault("", f"The key {name!a} stands twice in one object."))
+            raise FaultyFileError(FileFault("", f"The key {name!a} stands twice in one object."))
         names.add(name)
     return dict(pairs)

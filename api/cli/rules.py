@@ -17,7 +17,7 @@ from rich.text import Text
 
 from clearhold.api.cli.options import EXIT_NOT_STARTED, Operator, Url, fail, note, token_option
 from clearhold.api.cli.rule_files import read_rules
-from clearhold.api.http.yaml_documents import RuleFileError
+from clearhold.api.http.yaml_documents import FaultyFileError
 from clearhold.client.answers import RefusedError, UnreachableError
 from clearhold.client.client import ClearholdClient
 from clearhold.features.core.measured import Measured
@@ -233,7 +233,7 @@ def _rules_of(file: Path) -> tuple[Rule, ...]:
         return read_rules(file)
     except OSError as error:
         fail(f"{file} cannot be read: {error.strerror}.")
-    except RuleFileError as error:
+    except FaultyFileError as error:
         for fault in error.faults:
             line = "" if fault.line is None else f":{fault.line}"
             note(f"{file}{line}: {f'{fault.path} {fault.sentence}'.strip()}")

@@ -5,7 +5,7 @@ from typing import Any
 import msgspec
 from anyio import to_thread
 
-from clearhold.api.http.yaml_documents import MAX_KEY, RuleFileError, read_yaml
+from clearhold.api.http.yaml_documents import MAX_KEY, FaultyFileError, read_yaml
 from clearhold.features.core.errors import FieldCode, invalid
 
 
@@ -17,7 +17,7 @@ async def typed_yaml(text: str, field: str, *, longest_key: int = MAX_KEY) -> An
     try:
         value, _ = await to_thread.run_sync(lambda: read_yaml(text, longest_key=longest_key))
         msgspec.json.encode(value)
-    except RuleFileError as error:
+    except FaultyFileError as error:
         fault = error.faults[0]
         place = "" if fault.line is None else f" in line {fault.line}"
         raise invalid(field, f"cannot be read{place}: {fault.sentence}", FieldCode.MALFORMED) from error

@@ -2,7 +2,7 @@
 
 YAML    is read as YAML 1.2 reads it, so that NO is Norway. Anchors, aliases, tags, repeated keys and several documents
         are refused: no rule and no setting needs them.
-Errors  ``RuleFileError`` with its line
+Errors  ``FaultyFileError`` with its line
 """
 
 import re
@@ -33,7 +33,7 @@ class FileFault(NamedTuple):
     line: int | None = None
 
 
-class RuleFileError(Exception):
+class FaultyFileError(Exception):
     """The faults of a file, at least one."""
 
     def __init__(self, *faults: FileFault) -> None:
@@ -50,7 +50,7 @@ def read_yaml(text: str, *, longest_key: int = MAX_KEY) -> tuple[Any, Mapping[st
     except yaml.YAMLError as error:
         mark, problem = getattr(error, "problem_mark", None), getattr(error, "problem", None)
         line = None if mark is None else mark.line + 1
-        raise RuleFileError(
+        raise FaultyFileError(
             FileFault("", f"The file is not YAML: {problem or 'a character is not allowed'}.", line)
         ) from error
     return document.value, document.lines
@@ -72,11 +72,11 @@ class _Document:
         if isinstance(event, yaml.DocumentStartEvent):
             self._documents += 1
             if self._documents > 1:
-                raise RuleFileError(FileFault("", "The file has more than one document.", line))
+                raise FaultyFileError(FileFault("", "The file has more than one document.", line))
         elif isinstance(event, yaml.AliasEvent) or getattr(event, "anchor", None) is not None:
-            raise RuleFileError(FileFault("", "Anchors and aliases are not allowed.", line))
+            raise FaultyFileError(FileFault("", "Anchors and aliases are not allowed.", line))
         elif isinstance(event, yaml.NodeEvent) and getattr(event, "tag", None) is not None:
-            raise RuleFileError(FileFault("", "Tags are not allowed.", line))
+            raise FaultyFileError(FileFault("", "Tags are not allowed.", line))
         elif isinstance(event, yaml.ScalarEvent):
             self._take_scalar(event, line)
         elif isinstance(event, yaml.CollectionStartEvent):
@@ -88,16 +88,16 @@ class _Document:
     def _take_scalar(self, event: Any, line: int) -> None:
         if self._open and isinstance(self._open[-1][0], dict) and self._key[-1] is None:
             if event.value in self._open[-1][0]:
-                raise RuleFileError(FileFault("", f"The key {event.value!a} stands twice in one mapping.", line))
+                raise FaultyFileError(FileFault("", f"The key {event.value!a} stands twice in one mapping.", line))
             if len(event.value) > self._longest_key:
-                raise RuleFileError(FileFault("", "A key is longer than any of a rule or setting.", line))
+                raise FaultyFileError(FileFault("", "A key is longer than any of a rule or setting.", line))
             self._key[-1] = event.value
         else:
             self._add(plain_scalar(event.value) if event.implicit[0] else event.value, line)
 
     def _begin(self, container: Any, line: int) -> None:
         if len(self._open) >= MAX_DEPTH:
-            raise RuleFileError(FileFault("", "The file is nested deeper than any rule or setting is.", line))
+            raise FaultyFileError(FileFault("", "The file is nested deeper than any rule or setting is.", line))
         path = self._add(container, line)
         self._open.append((container, path))
         self._key.append(None)
@@ -114,7 +114,7 @@ class _Document:
             else:
                 key = self._key[-1]
                 if key is None:
-                    raise RuleFileError(FileFault("", "A key must be a text.", line))
+                    raise FaultyFileError(FileFault("", "A key must be a text.", line))
                 path = f"{around}.{key}" if around else key
                 container[key] = value
                 self._key[-1] = None

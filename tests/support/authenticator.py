@@ -1,6 +1,6 @@
 """An authenticator in software: passkeys as a browser hands them to a page (WebAuthn, ES256, no attestation)."""
 
-from base64 import urlsafe_b64decode, urlsafe_b64encode
+from base64 import urlsafe_b64encode
 from hashlib import sha256
 from typing import Any
 
@@ -64,10 +64,6 @@ class SoftAuthenticator:
 
 def text_of(raw: bytes) -> str:
     return urlsafe_b64encode(raw).decode().rstrip("=")
-
-
-def bytes_of(text: str) -> bytes:
-    return urlsafe_b64decode(text + "==")
 
 
 def _of_32(number: int) -> bytes:

@@ -1,6 +1,6 @@
 """Differences between the results of the state and of the naive oracle for the same entries."""
 
-from typing import Any, Final
+from typing import Any
 
 import msgspec
 
@@ -11,8 +11,6 @@ from clearhold.features.scorers.trs_v1 import scorer as trs_v1
 from clearhold.features.shard.shard import ShardState
 from tests.oracle.comparing import differences as feature_differences
 from tests.oracle.oracle import Expected, Oracle
-
-NOT_RECOMPUTED: Final = "entity.rescreenDays"  # it rests on scores given before, which the oracle does not make
 
 
 def rows_of(state: ShardState, entries: list[LogEntry]) -> list[msgspec.Struct]:

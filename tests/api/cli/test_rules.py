@@ -16,7 +16,7 @@ from clearhold.api.cli.main import app
 from clearhold.api.cli.rule_files import read_rules
 from clearhold.api.http.auth import UNKNOWN_BEARER
 from clearhold.api.http.request_schema import MOST_VALUES
-from clearhold.api.http.yaml_documents import RuleFileError
+from clearhold.api.http.yaml_documents import FaultyFileError
 from clearhold.client.client import ClearholdClient
 from clearhold.features.core.instants import HOUR_US, format_instant
 from clearhold.features.core.rules import Rule
@@ -216,7 +216,7 @@ def test_given_any_rules_or_any_text_when_read_then_the_rules_come_back_or_fault
         (folder / name).write_bytes(content)
         assert list(read_rules(folder / name)) == numbered
     (folder / "t.yaml").write_bytes(text.encode(errors="replace"))
-    with pytest.raises(RuleFileError) as refusal:  # no text of so few characters is a rule
+    with pytest.raises(FaultyFileError) as refusal:  # no text of so few characters is a rule
         read_rules(folder / "t.yaml")
     assert refusal.value.faults[0].sentence
 
