@@ -32,7 +32,14 @@ from clearhold.api.console.app import application
 from clearhold.api.http.limits import Connections, raise_file_limit
 from clearhold.api.http.server import address_of, listening_socket, serve_until_signalled
 from clearhold.api.log.commands import PendingEntries
-from clearhold.api.opening import OpenedScoring, begun_scoring, joined_database, open_stores, opened_readiness
+from clearhold.api.opening import (
+    OpenedScoring,
+    begun_log,
+    begun_scoring,
+    joined_database,
+    open_stores,
+    opened_readiness,
+)
 from clearhold.api.proofs.routes import VERDICTS
 from clearhold.api.settings import Settings
 from clearhold.api.telemetry.metrics import (
@@ -68,7 +75,7 @@ from clearhold.store.ids import new_token
 from clearhold.store.live.streams import LiveBounds
 from clearhold.store.logs import configure_logs
 from clearhold.store.record.chain import ChainWriter
-from clearhold.store.redis_log.connect import begun_redis, connect_sync
+from clearhold.store.redis_log.connect import connect_sync
 from clearhold.store.redis_log.reader import LogReader
 from clearhold.store.scheduling import SHORT_NS, set_time_slice
 from clearhold.store.tables import RowTables
@@ -88,11 +95,11 @@ def serve(settings: Settings, *, on_ready: Callable[[str], None]) -> None:
         listening = opened.enter_context(closing(listening_socket(settings.host, settings.port)))
         address = address_of(listening)
         metrics_listening = opened.enter_context(metrics_socket(settings.metrics_host, settings.metrics_port))
-        begun = begun_redis(settings.redis_url, data_dir, opened)
         base_url, issuer = settings.public_urls(address)
+        begun = begun_log(settings, data_dir, base_url, opened)
         scoring = begun_scoring(settings.scorers, data_dir, begun.target, opened)
         database = joined_database(data_dir, begun, scoring.segments, opened, accept_loss=settings.accept_loss)
-        stores = open_stores(data_dir, begun.target, database, base_url, scoring, opened)
+        stores = open_stores(data_dir, begun, database, base_url, scoring, opened)
         bank_work, webhooks = _bank_work(stores, settings), _webhooks(stores, allow_local=settings.allow_local)
         feed, importer = live_feed(stores, data_dir), agent_importer(stores, settings.scan_index_url)
         follow = (bank_work.offer, webhooks.dispatcher.rows.on_commit)
@@ -149,6 +156,7 @@ def _bank_work(stores: Stores, settings: Settings) -> BankWork:
         progress=stores.progress,
         clock=stores.clock,
         new_id=stores.new_id,
+        require_owner=stores.require_owner,
     )
 
 
@@ -159,6 +167,7 @@ def _webhooks(stores: Stores, *, allow_local: bool) -> Webhooks:
         stores.database,
         clock=stores.clock,
         allow_local=allow_local,
+        require_owner=stores.require_owner,
     )
 
 
@@ -211,11 +220,12 @@ def _started_flow(
         before_commit=commits.before_commit,
         on_commit=on_commit,
         outbox=webhooks.outbox.deliveries_for,
+        ownership=stores.ownership,
     )
     engine.start()
     opened.callback(engine.stop, FLOW_STOP_WITHIN_S)
     lake.start(engine.caught_up)
-    live.start(engine.caught_up)
+    live.start(engine.caught_up, stores.require_owner)
     return _StartedFlow(engine, lake, live)
 
 

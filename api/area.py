@@ -45,6 +45,7 @@ from clearhold.store.record.reading import LastVerifications
 from clearhold.store.redis_log.appender import LogAppender
 from clearhold.store.redis_log.connect import RedisMemory
 from clearhold.store.redis_log.health import RedisHealth
+from clearhold.store.redis_log.owner import LogOwnership
 from clearhold.store.redis_log.progress import LogProgress
 from clearhold.store.redis_log.reader import LogReader
 
@@ -82,6 +83,12 @@ class Stores(msgspec.Struct, frozen=True, kw_only=True):
     waiting_alerts: WaitingAlertIndex
     parties: PartyIndex
     record: RecordStores
+    ownership: LogOwnership | None = None  # of a named Redis
+
+    def require_owner(self) -> None:
+        """Raise NotOwnerError unless this service owns its log; always the case with the embedded Redis."""
+        if self.ownership is not None:
+            self.ownership.require_current()
 
     @property
     def credentials(self) -> CredentialRegistry:

@@ -2,15 +2,19 @@
 checks of their readiness.
 """
 
+import os
+import sys
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack, closing
 from pathlib import Path
-from typing import NamedTuple
+from typing import Final, NamedTuple, NoReturn
 from urllib.parse import urlsplit
 
 import duckdb
+import structlog
 
 from clearhold.api.area import RecordStores, Stores
+from clearhold.api.settings import Settings
 from clearhold.api.telemetry.readiness import Readiness, Replay
 from clearhold.features.shard.shard import Shards
 from clearhold.flows.engine import STATE_VERSION, Engine, Scorers
@@ -33,11 +37,20 @@ from clearhold.store.lake.log_segments import ControlCopy, LogSegments
 from clearhold.store.record.checkpoints import CheckpointLog, RecordCheckpoints
 from clearhold.store.record.reading import LastVerifications
 from clearhold.store.redis_log.appender import LogAppender
-from clearhold.store.redis_log.connect import BegunRedis, RedisMemory, connect_async, connect_sync
+from clearhold.store.redis_log.connect import BegunRedis, RedisMemory, begun_redis, connect_async, connect_sync
 from clearhold.store.redis_log.health import RedisHealth
+from clearhold.store.redis_log.owner import (
+    ANSWERS_WITHIN_S,
+    LogOwnership,
+    address_here,
+    node_of,
+    taken,
+)
 from clearhold.store.redis_log.progress import LogProgress
-from clearhold.store.redis_log.reader import LogReader
+from clearhold.store.redis_log.reader import LogReader, identity_in
 from clearhold.store.state_snapshots import StateSnapshots
+
+log = structlog.get_logger()
 
 
 class OpenedScoring(NamedTuple):
@@ -46,6 +59,50 @@ class OpenedScoring(NamedTuple):
     scorers: Scorers
     progress: LogProgress
     segments: LogSegments
+
+
+FENCED: Final = 3
+"""The exit code of a service that no longer owns its log."""
+
+
+class BegunLog(NamedTuple):
+    """The log's Redis, and the ownership of a log in a named one."""
+
+    redis: BegunRedis
+    ownership: LogOwnership | None
+
+    @property
+    def target(self) -> str | Path:
+        return self.redis.target
+
+
+def begun_log(settings: Settings, data_dir: DataDir, base_url: str, opened: ExitStack) -> BegunLog:
+    """The log's Redis, started or checked, and a named one taken."""
+    begun = begun_redis(settings.redis_url, data_dir, opened)
+    return BegunLog(begun, _owned_log(settings, data_dir, base_url, opened))
+
+
+def _owned_log(settings: Settings, data_dir: DataDir, address: str, opened: ExitStack) -> LogOwnership | None:
+    """The ownership of the log in a named Redis, until ``opened`` ends; None with the embedded one, which is in the
+    directory and has its lock. A Redis with another directory's log is left to the refusal of ``join_log``.
+    """
+    if settings.redis_url is None:
+        return None
+    client = opened.enter_context(closing(connect_sync(settings.redis_url, answers_within_s=ANSWERS_WITHIN_S)))
+    if identity_in(client) not in {None, data_dir.identity}:
+        return None
+    ownership = taken(client, node_of(data_dir.path), address_here(address), take_over=settings.take_over)
+    opened.callback(ownership.release)
+    ownership.start(_end_fenced)
+    return ownership
+
+
+def _end_fenced(sentence: str) -> NoReturn:
+    """End at once: an orderly end would commit, deliver and sign what the other service commits, delivers and signs."""
+    log.critical("fenced", error=sentence)
+    sys.stderr.write(f"{sentence}\n")
+    sys.stderr.flush()
+    os._exit(FENCED)
 
 
 def begun_scoring(count: int, data_dir: DataDir, target: str | Path, opened: ExitStack) -> OpenedScoring:
@@ -82,32 +139,33 @@ def _scoring(count: int, data_dir: DataDir, target: str | Path) -> OpenedScoring
 
 
 def joined_database(
-    data_dir: DataDir, begun: BegunRedis, segments: LogSegments, opened: ExitStack, *, accept_loss: bool
+    data_dir: DataDir, begun: BegunLog, segments: LogSegments, opened: ExitStack, *, accept_loss: bool
 ) -> duckdb.DuckDBPyConnection:
     """The database, after the check that database, log and directory belong together.
 
     It replays its log while Redis does the same and scorers load their snapshots.
     """
     database = opened.enter_context(closing(open_database(data_dir.duckdb_path)))
-    begun.wait()
+    begun.redis.wait()
     join_log(data_dir, begun.target, database, segments, clock=SystemClock(), accept_loss=accept_loss)
     return database
 
 
 def open_stores(
     data_dir: DataDir,
-    target: str | Path,
+    begun: BegunLog,
     database: duckdb.DuckDBPyConnection,
     base_url: str,
     scoring: OpenedScoring,
     opened: ExitStack,
 ) -> Stores:
     clock, shards = SteadyClock(), data_dir.shards
-    reading = opened.enter_context(closing(connect_sync(target)))
-    seals, hot = data_dir.entry_seals(), connect_async(target)
+    reading, hot = opened.enter_context(closing(connect_sync(begun.target))), connect_async(begun.target)
+    seals, ownership = data_dir.entry_seals(), begun.ownership
     reader = LogReader(reading, range(shards), seals=seals)
     numbers = [reader.newest_number(shard) for shard in range(shards)]
-    appender = LogAppender(hot, shards=shards, identity=data_dir.identity, seals=seals, numbers=numbers)
+    identity = data_dir.identity
+    appender = LogAppender(hot, shards=shards, identity=identity, seals=seals, numbers=numbers, ownership=ownership)
     clock.compare(reader.newest_at())
     box = SecretBox(data_dir.master_key())
     control_copy = ControlCopy(reader, scoring.segments)
@@ -143,6 +201,7 @@ def open_stores(
             registry=registry,
             base_url=base_url,
         ),
+        ownership=ownership,
     )
 
 
@@ -200,11 +259,14 @@ def opened_readiness(stores: Stores, engine: Engine, degraded_work: Callable[[],
         return None if at is None else Replay.of(*at)
 
     def redis() -> bool:
-        """Whether it has our log with all confirmed entries, as the appender demands, and takes and keeps new ones."""
+        """Whether it has our log with all confirmed entries, as the appender demands, and takes and keeps new ones; and
+        a named one for us alone.
+        """
         reader, appender, shards = stores.reader, stores.appender, range(stores.progress.shards)
         confirmed = [appender.last_appended(shard) for shard in shards]  # read before the tails, which grow
         return (
-            reader.identity() == appender.identity
+            (stores.ownership is None or stores.ownership.is_current())
+            and reader.identity() == appender.identity
             and all(reader.tail(shard) >= offset for shard, offset in enumerate(confirmed))
             and stores.redis_health.keeps_entries()
         )

@@ -48,6 +48,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     scan_index_url: str | None = None
     scorers: int = 0
     accept_loss: bool = False
+    take_over: bool = False  # the log in a named Redis, from a live owner
     lake_seconds: int = 20  # between two rounds of copying; 0: no lake for analysts
     live: bool = True  # events of committed rows are written to Redis
     live_entries: int = 100_000  # of each program's stream

@@ -1,6 +1,6 @@
 """The service's work with the bank: fetches parties, carries out actions, delivers webhooks."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Final
 
 import duckdb
@@ -45,6 +45,7 @@ class BankWork:
         progress: LogProgress,
         clock: Clock,
         new_id: IdFactory,
+        require_owner: Callable[[], None] = lambda: None,
     ) -> None:
         keys, self._http = registry.tenancy.bank_keys, http_client(connections=MAX_CONNECTIONS)
         self._fetches = root is not None
@@ -68,6 +69,7 @@ class BankWork:
             progress=progress,
             clock=clock,
             new_id=new_id,
+            require_owner=require_owner,
         )
         self.collectors: Sequence[Collector] = (self._fetcher.counts, self.executor.counts)
 
@@ -107,6 +109,7 @@ class Webhooks:
         *,
         clock: Clock,
         allow_local: bool,
+        require_owner: Callable[[], None] = lambda: None,
     ) -> None:
         counts = WebhookCounts()
         self.registry, self._table, self._clock = registry, WebhookDeliveries(database), clock
@@ -123,6 +126,7 @@ class Webhooks:
             clock=clock,
             counts=counts,
             allow_local=allow_local,
+            require_owner=require_owner,
         )
 
     def forget_when_due(self) -> None:

@@ -37,6 +37,7 @@ from clearhold.store.duck.database import BatchWriter, committed_epochs, committ
 from clearhold.store.lake.log_segments import LogSegments, Segmenter
 from clearhold.store.record.chain import ChainWriter
 from clearhold.store.redis_log.appender import LogAppender
+from clearhold.store.redis_log.owner import LogOwnership
 from clearhold.store.redis_log.progress import LogProgress
 from clearhold.store.redis_log.reader import LogReader, log_time_of
 from clearhold.store.scheduling import low_priority
@@ -85,16 +86,19 @@ class Engine:
         before_commit: BeforeCommit | None = None,
         on_commit: Callable[[RowTables], None] | None = None,
         outbox: Outbox | None = None,
+        ownership: LogOwnership | None = None,
     ) -> None:
         """``maintenance_tasks`` run in every round of maintenance, on its thread, and ``copy_control`` in some;
         ``on_commit`` gets the rows of each commit, on the committer's thread: it must neither fail nor wait.
-        ``before_commit`` and ``outbox`` are the committer's.
+        ``before_commit`` and ``outbox`` are the committer's. ``ownership`` is there for a named Redis.
         """
         self.scorers, self.progress = scorers, progress
         self._open_redis, self._database, self._segments, self._clock = open_redis, database, segments, clock
         self.chains, self._copy_control = chains, copy_control
+        self._ownership = ownership
+        require_owner: Callable[[], None] = (lambda: None) if ownership is None else ownership.require_current
         self._committer = Committer(
-            BatchWriter(database, chains),
+            BatchWriter(database, chains, require_owner=require_owner),
             progress,
             epochs=committed_epochs(database),
             clock=clock,
@@ -104,6 +108,7 @@ class Engine:
         )
         self._tally = EventTally(self._committer.counts, clock)
         self._maintenance_tasks = (*maintenance_tasks, self._tally.log_when_due)
+        self._require_owner = require_owner
         self._on_commit = on_commit
         self._stopped = Event()
         self._targets: dict[int, int] = {}
@@ -186,7 +191,7 @@ class Engine:
             self._on_commit(rows)
 
     def _log_reader(self) -> LogReader:
-        return LogReader(self._open_redis(), range(self.progress.shards))
+        return LogReader(self._open_redis(), range(self.progress.shards), trims=self._ownership)
 
     def _run_maintenance(self) -> None:
         """Run rounds every few seconds until the stop, once the log of the start is replayed, which needs the
@@ -201,11 +206,13 @@ class Engine:
         segmenter = Segmenter(reader, self._segments)
         for number in count():
             try:
+                self._require_owner()
                 if number % _CONTROL_EVERY_ROUNDS == 0:
                     self._copy_control()
                 self._trim_log(segmenter)
                 fold_wal(self._database)  # here, because a commit would wait for it
                 for task in self._maintenance_tasks:
+                    self._require_owner()
                     task()
             except Exception as error:  # noqa: BLE001 - whatever failed: without this thread Redis is never trimmed
                 log.warning("maintenance_failed", error=f"{type(error).__name__}: {error}")

@@ -12,7 +12,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command, get_group
 
-from clearhold.api.cli.options import AcceptLoss
+from clearhold.api.cli.options import AcceptLoss, TakeOver
 from clearhold.flows.running.own_python import loaded
 from clearhold.store.errors import StartupError
 
@@ -135,6 +135,7 @@ def serve(
     live_entries: LiveEntries = None,
     live_hours: LiveHours = None,
     accept_loss: AcceptLoss = False,  # noqa: FBT002 - a flag
+    take_over: TakeOver = False,  # noqa: FBT002 - a flag
 ) -> None:
     """Prints "ready http://HOST:PORT" once it accepts requests. SIGTERM drains the log, saves the state and stops."""
     loaded("clearhold.api.app")
@@ -156,6 +157,7 @@ def serve(
                 live_entries=live_entries,
                 live_hours=live_hours,
                 accept_loss=accept_loss,
+                take_over=take_over,
             ),
             on_ready=lambda address: print(f"ready {address}", flush=True),
         )

@@ -67,6 +67,12 @@ AnyData = Annotated[Path, typer.Option(help="Data directory, of a service that r
 AcceptLoss = Annotated[
     bool, typer.Option("--accept-loss", help="Continue although log entries are lost; the record lists them.")
 ]
+TakeOver = Annotated[
+    bool,
+    typer.Option(
+        "--take-over", help="Take the log in CLEARHOLD_REDIS_URL from the service that owns it, which then stops."
+    ),
+]
 Operator = Annotated[
     str, typer.Option(help="Your name for the log; used with an operator token.", callback=check_header)
 ]

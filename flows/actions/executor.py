@@ -112,7 +112,10 @@ class ActionExecutor:
         clock: Clock,
         new_id: IdFactory,
         limits: CommittedLimits,
+        require_owner: Callable[[], None] = lambda: None,
     ) -> None:
+        """``require_owner`` raises when nothing may be sent now."""
+        self._require_owner = require_owner
         self._bank, self._table, self._tenancy = bank, table, registry.tenancy
         self._appender, self._progress = appender, progress
         self._clock, self._new_id, self._retry_after_s = clock, new_id, RETRY_AFTER_S
@@ -258,6 +261,7 @@ class ActionExecutor:
         self._sent.add(row.id)
         for attempts, pause_s in enumerate((*self._retry_after_s, None), 1):
             async with slot:
+                self._require_owner()
                 answer = await bank.send(request, key, row.id, trace_id=trace_id)
             self.counts.requests[answer.verdict.value] += 1
             if answer.verdict is Verdict.DONE:

@@ -98,6 +98,7 @@ class LivePublishing:
         self._streams = LiveStreams(client, self._bounds)
         self._pages, self._progress, self._is_simulated = CommittedLiveRows(database), progress, is_simulated
         self._is_ready: Callable[[], bool] = lambda: True
+        self._require_owner: Callable[[], None] = lambda: None
         self._queue: deque[_Queued] = deque()  # only the last one may be uncommitted
         self._changed = Condition()
         self._is_missing = True  # at first: the commits before this start
@@ -108,9 +109,9 @@ class LivePublishing:
         self._failure: str | None = None
         self._thread = Thread(target=self._run, name=LIVE, daemon=True)
 
-    def start(self, is_ready: Callable[[], bool]) -> None:
-        """Write from the moment on that ``is_ready``; a replay of the log comes first."""
-        self._is_ready = is_ready
+    def start(self, is_ready: Callable[[], bool], require_owner: Callable[[], None] = lambda: None) -> None:
+        """Write once ``is_ready``, after the replay of the log; ``require_owner`` raises when nothing may be written."""
+        self._is_ready, self._require_owner = is_ready, require_owner
         if self.is_on:
             self._thread.start()
 
@@ -285,6 +286,7 @@ class LivePublishing:
             yield self._streams.packed(part, cursors, self._clock.now())
 
     def _publish(self, write: LiveWrite) -> None:
+        self._require_owner()
         self.counts.published += self._streams.write(write)
         self._cursors |= write.cursors
 

@@ -87,8 +87,12 @@ class WebhookDispatcher:
         clock: Clock,
         counts: WebhookCounts,
         allow_local: bool,
+        require_owner: Callable[[], None] = lambda: None,
     ) -> None:
-        """``disable`` takes the id of an endpoint; ``allow_local``: endpoints on this machine may be registered."""
+        """``disable`` takes the id of an endpoint; ``allow_local``: endpoints on this machine may be registered;
+        ``require_owner`` raises when nothing may be sent now.
+        """
+        self._require_owner = require_owner
         self._tenancy, self._endpoints, self._table = tenancy, tenancy.webhooks, table
         self._disable, self._clock, self.counts = disable, clock, counts
         self.allow_local = allow_local
@@ -262,6 +266,7 @@ class WebhookDispatcher:
             at=now,
         )
         began = monotonic()
+        self._require_owner()
         attempt = await sender.send(endpoint.url, headers, body)
         queue.was_slow = monotonic() - began >= SLOW_S
         if queue.was_slow:

@@ -13,7 +13,7 @@ Errors  ``StartupError`` when the file is no database, or another process has it
         raises, after a rollback: either all rows of a batch are stored with its offsets, or no row
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Final
@@ -257,8 +257,17 @@ NO_EPOCHS: Final[Mapping[int, int]] = {}
 class BatchWriter:
     """Owns one cursor and is used from one thread. When ``commit`` returns, the batch survives a power cut."""
 
-    def __init__(self, connection: duckdb.DuckDBPyConnection, chains: ChainWriter | None = None) -> None:
-        """``chains`` links the facts; without it, batches with facts are refused."""
+    def __init__(
+        self,
+        connection: duckdb.DuckDBPyConnection,
+        chains: ChainWriter | None = None,
+        *,
+        require_owner: Callable[[], None] = lambda: None,
+    ) -> None:
+        """``chains`` links the facts; without it, batches with facts are refused. ``require_owner`` raises when the
+        batch may not be committed now.
+        """
+        self._require_owner = require_owner
         self._cursor = connection.cursor()
         self._chains = chains
         self._in_doubt = False
@@ -291,6 +300,7 @@ class BatchWriter:
         try:
             for insert, table in tables:
                 self._append(insert, table)
+            self._require_owner()  # as late as possible: the process may have been stopped meanwhile
         except BaseException:
             self._cursor.rollback()
             raise

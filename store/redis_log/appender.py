@@ -22,8 +22,10 @@ from clearhold.store import clock
 from clearhold.store.data_dir import LogIdentity
 from clearhold.store.errors import StartupError
 from clearhold.store.redis_log.fields import entry_fields
-from clearhold.store.redis_log.pipeline import AppendTimes, LastConnection, Pipeline, SameLog, command, first_error
-from clearhold.store.redis_log.reader import SEQ_BITS, SEQ_LIMIT, TENANTS, control_key, offset_of, shard_key
+from clearhold.store.redis_log.owner import LogOwnership, load_library_on
+from clearhold.store.redis_log.pipeline import AppendTimes, LastConnection, Pipeline, SameLog, first_error
+from clearhold.store.redis_log.reader import SEQ_BITS, SEQ_LIMIT, control_key, offset_of, shard_key
+from clearhold.store.redis_log.writes import LogWrites, PackedWrite, PlainWrites, StreamEntry, ids_of
 from clearhold.store.seals import EntrySeals
 
 WRITE_WITHIN_S: Final = 1.5
@@ -53,9 +55,8 @@ class _Append:
 
     __slots__ = ("began", "done", "packed", "refusal", "replies")
 
-    def __init__(self, packed: bytes, *, replies: int, done: "asyncio.Future[Any]", began: float) -> None:
-        self.packed = packed
-        self.replies = replies
+    def __init__(self, write: PackedWrite, *, done: "asyncio.Future[Any]", began: float) -> None:
+        self.packed, self.replies = write
         self.done = done
         self.began = began
         self.refusal: ResponseError | None = None
@@ -84,7 +85,8 @@ class LogAppender:
     """Belongs to one event loop. It keeps one of the client's connections, which is closed with the client.
 
     Where ``identity`` is given, each new connection must lead to that log, with all that was appended to it. Without
-    ``seals`` entries have no seal. ``numbers`` are the highest ones of seals so far, by shard.
+    ``seals`` entries have no seal. ``numbers`` are the highest ones of seals so far, by shard. ``ownership`` is there
+    for a named Redis, which appends for its owner alone.
     """
 
     def __init__(
@@ -95,7 +97,10 @@ class LogAppender:
         identity: LogIdentity | None = None,
         seals: EntrySeals | None = None,
         numbers: Sequence[int] = (),
+        ownership: LogOwnership | None = None,
     ) -> None:
+        self._ownership = ownership
+        self._writes: LogWrites = PlainWrites() if ownership is None else ownership.writes
         self.identity, self._seals = identity, seals
         self._numbers = list(numbers) or [0] * shards
         self._same_log = None if identity is None else SameLog(identity)
@@ -123,7 +128,8 @@ class LogAppender:
 
     async def append(self, shard: int, kind: EntryKind, program_id: str, appended_at: int, body: bytes) -> int:
         """Append one entry to a shard's stream and return its offset."""
-        offset = offset_of(await self._written(self._to_shard(shard, kind, program_id, appended_at, body), replies=1))
+        entry = self._to_shard(shard, kind, program_id, appended_at, body)
+        offset = offset_of((await self._written(self._writes.entries([entry])))[0])
         self._note(shard, offset)
         return offset
 
@@ -142,12 +148,8 @@ class LogAppender:
         """
         if len(bodies) == 1:
             return [await self.append(shard, kind, program_id, appended_at, bodies[0])]
-        commands = [
-            command("MULTI"),
-            *(self._to_shard(shard, kind, program_id, appended_at, body) for body in bodies),
-            command("EXEC"),
-        ]
-        offsets = [offset_of(each) for each in await self._written(b"".join(commands), replies=len(commands))]
+        entries = [self._to_shard(shard, kind, program_id, appended_at, body) for body in bodies]
+        offsets = [offset_of(each) for each in await self._written(self._writes.entries(entries))]
         self._note(shard, offsets[-1])
         return offsets
 
@@ -163,14 +165,11 @@ class LogAppender:
         """Append to the tenant's control stream and return the offset there. Entries for programs go to their
         shards in the same transaction, in order: all of it is in the log, or nothing is.
         """
-        commands = [
-            command("MULTI"),
-            command("SADD", TENANTS, tenant_id),
-            self._packed(control_key(tenant_id), "*", (kind, "", appended_at, body)),
+        entries = [
+            self._sealed(control_key(tenant_id), "*", (kind, "", appended_at, body)),
             *(self._to_shard(each.shard, each.kind, each.program_id, appended_at, each.body) for each in to_programs),
-            command("EXEC"),
         ]
-        _, stream_id, *stream_ids = await self._written(b"".join(commands), replies=len(commands))
+        stream_id, *stream_ids = await self._written(self._writes.control(tenant_id, entries))
         for each, appended in zip(to_programs, stream_ids, strict=True):
             self._note(each.shard, offset_of(appended))
         return offset_of(stream_id)
@@ -190,15 +189,15 @@ class LogAppender:
         under_way = 0.0 if self._writing_since is None else now - self._writing_since
         return max(under_way, self._times.expected_s(now=now))
 
-    def _to_shard(self, shard: int, kind: str, program_id: str, appended_at: int, body: bytes) -> bytes:
+    def _to_shard(self, shard: int, kind: str, program_id: str, appended_at: int, body: bytes) -> StreamEntry:
         number = self._numbers[shard] = self._numbers[shard] + 1
-        return self._packed(self._keys[shard], self._next_id(shard), (kind, program_id, appended_at, body), number)
+        return self._sealed(self._keys[shard], self._next_id(shard), (kind, program_id, appended_at, body), number)
 
-    def _packed(
+    def _sealed(
         self, key: str, stream_id: str, contents: tuple[str, str, int, bytes], number: int | None = None
-    ) -> bytes:
+    ) -> StreamEntry:
         seal = b"" if self._seals is None else self._seals.seal(key, *contents, number=number)
-        return command("XADD", key, stream_id, *entry_fields(*contents, seal))
+        return StreamEntry(key, stream_id, entry_fields(*contents, seal))
 
     def _note(self, shard: int, offset: int) -> None:
         self._last[shard] = max(self._last[shard], offset)
@@ -213,15 +212,16 @@ class LogAppender:
         self._moved_on_from[shard] = last  # Once: Redis itself puts later appends after it.
         return f"{(last >> SEQ_BITS) + 1}-0"
 
-    async def _written(self, packed: bytes, *, replies: int) -> Any:
+    async def _written(self, write: PackedWrite) -> list[bytes]:
+        """The ids of the entries, once they are in the log."""
         if len(self._waiting) >= MAX_WAITING_ENTRIES or self.waiting_bytes >= MAX_WAITING_BYTES:
             raise UnavailableError(OVERLOADED, ErrorCode.OVERLOADED)
         loop = asyncio.get_running_loop()
-        append = _Append(packed, replies=replies, done=loop.create_future(), began=loop.time())
+        append = _Append(write, done=loop.create_future(), began=loop.time())
         self._waiting.append(append)
-        self.waiting_bytes += len(packed)
+        self.waiting_bytes += len(write.commands)
         self._write_waiting()
-        return await append.done
+        return ids_of(await append.done)
 
     def _write_waiting(self) -> None:
         """Write the waiting appends, unless a write is under way; connect first if need be."""
@@ -255,6 +255,8 @@ class LogAppender:
     def _replied(self, reply: Any) -> None:
         if not self._under_way:
             self._fail_all(RedisConnectionError("Redis sent an answer without a command."))
+        elif self._ownership is not None and isinstance(reply, ResponseError) and self._ownership.note(reply):
+            self._fail_all(reply)  # A new connection loads the functions.
         elif self._under_way[0].take(reply):
             self._under_way.popleft()
             if not self._under_way:
@@ -333,6 +335,8 @@ class LogAppender:
             await self._last_connection.replace_by(connection)
             if self._same_log is not None:
                 await self._same_log.require(connection, self._last)
+            if self._ownership is not None:
+                await load_library_on(connection)
         except BaseException:
             await self._release(connection)
             raise

@@ -57,12 +57,13 @@ class RedisSettingsError(StartupError):
     """The settings of this Redis do not suit the log."""
 
 
-def connect_sync(target: str | Path) -> redis.Redis:
+def connect_sync(target: str | Path, *, answers_within_s: float = COMMAND_TIMEOUT_S) -> redis.Redis:
     """A client for threads. ``target`` is a URL (``redis://``, ``rediss://``, ``unix://``) or the path of a socket."""
+    options = {**_USUAL, **_NO_GREETING, "socket_timeout": answers_within_s}
     retry = Retry(NoBackoff(), 0)
     if _is_url(target):
-        return redis.Redis.from_url(str(target), retry=retry, **_USUAL, **_NO_GREETING)
-    return redis.Redis(unix_socket_path=str(target), retry=retry, **_USUAL, **_NO_GREETING)
+        return redis.Redis.from_url(str(target), retry=retry, **options)
+    return redis.Redis(unix_socket_path=str(target), retry=retry, **options)
 
 
 def connect_async(target: str | Path) -> redis.asyncio.Redis:

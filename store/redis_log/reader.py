@@ -8,7 +8,7 @@ Errors  the built-in ``ConnectionError`` while Redis is down, still starting, or
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 import msgspec
 import redis
@@ -16,6 +16,7 @@ from redis.exceptions import ConnectionError as RedisConnectionError
 from redis.exceptions import MasterDownError, OutOfMemoryError, ReadOnlyError
 from redis.exceptions import TimeoutError as RedisTimeoutError
 
+from clearhold.features.core.instants import format_instant
 from clearhold.features.core.log_entry import EntryKind, LogEntry
 from clearhold.store.data_dir import LogIdentity
 from clearhold.store.redis_log.fields import entry_fields, read_entry
@@ -91,6 +92,13 @@ Wait = Callable[[int, float], None]
 """Returns when a descriptor is readable, or after this many seconds."""
 
 
+class Trims(Protocol):
+    """Trims a log that other services may use: for its owner alone."""
+
+    def trim(self, execute: Callable[..., Any], shard: int, upto: int) -> int:
+        """As ``LogReader.trim``; ``execute`` runs a command."""
+
+
 class LogGapError(Exception):
     """The entries that a reader asked for were trimmed."""
 
@@ -99,11 +107,18 @@ class LogReader:
     """For one thread at a time. ``shards`` are those this process owns."""
 
     def __init__(
-        self, client: redis.Redis, shards: Sequence[int], *, seals: EntrySeals | None = None, wait: Wait | None = None
+        self,
+        client: redis.Redis,
+        shards: Sequence[int],
+        *,
+        seals: EntrySeals | None = None,
+        wait: Wait | None = None,
+        trims: Trims | None = None,
     ) -> None:
         """``wait`` is called instead of blocking in ``read``, with the descriptor to wait for. ``seals`` None: no seal
-        is checked, for a reader whose entries are not applied.
+        is checked, for a reader whose entries are not applied. ``trims`` is there for a named Redis.
         """
+        self._trims = trims
         self._seals, self._wait = seals, wait
         self.offset_of_seal: dict[bytes, int] = {}  # the lowest that was read, in control streams
         self.forged_control: set[tuple[str, int]] = set()
@@ -185,6 +200,8 @@ class LogReader:
 
     def trim(self, shard: int, upto: int) -> int:
         """Drop the entries with offset <= ``upto``; returns how many were dropped."""
+        if self._trims is not None:
+            return self._trims.trim(self._execute, shard, upto)
         self._execute("HSET", TRIMMED, shard, upto)
         return int(self._execute("XTRIM", shard_key(shard), "MINID", stream_id_of(upto + 1)))
 
@@ -311,8 +328,9 @@ def _check_kept(shard: int, after: int, trimmed: int) -> None:
     if trimmed > after:
         raise LogGapError(
             f"Redis has the log of shard {shard} from {stream_id_of(trimmed + 1)} on, and the entries after "
-            f"{stream_id_of(after)} were asked for: those between were trimmed unread. Does a second service use this "
-            "Redis?"
+            f"{stream_id_of(after)} were asked for: those between were trimmed unread, appended from "
+            f"{format_instant(log_time_of(after))} to {format_instant(log_time_of(trimmed))}. Does a second service "
+            "use this Redis?"
         )
 
 

@@ -109,6 +109,10 @@ class RunningService:
         return self._process.pid
 
     @property
+    def is_running(self) -> bool:
+        return self._process is not None and self._process.poll() is None
+
+    @property
     def log_lines(self) -> list[str]:
         """What it wrote to standard error, from all its starts."""
         return self._log.read_text().splitlines()

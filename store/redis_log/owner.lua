@@ -1,0 +1,120 @@
+#!lua name=clearhold
+
+-- The owner of a log, and the writes that its owner alone may make. owner.py loads this library and calls it.
+--
+-- Owner  a hash: epoch, node, boot, address; beat, a word that each renewal changes; seen, its time by this server's
+--        clock in milliseconds
+-- FENCED another owner has taken the log. UNOWNED: this server does not know of our taking it, as after a failover.
+--
+-- Services of two versions may call one library: a change must keep the arguments and answers of each function.
+
+local LIVE_MS = 5000
+
+local function now_ms()
+  local time = redis.call('TIME')
+  return tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
+end
+
+-- The refusal of a caller with this epoch; nil for the owner.
+local function refusal(owner, epoch)
+  local current = redis.call('HGET', owner, 'epoch')
+  if current == epoch then
+    return nil
+  end
+  if not current or tonumber(current) < tonumber(epoch) then
+    return redis.error_reply('UNOWNED The log has no owner of epoch ' .. epoch .. '.')
+  end
+  local other = redis.call('HMGET', owner, 'node', 'address')
+  return redis.error_reply('FENCED ' .. current .. ' by ' .. (other[1] or '?') .. ' at ' .. (other[2] or '?'))
+end
+
+-- Keys: owner. Arguments: node, boot, address, first beat; 1 to take it from a live owner; a beat that was watched for
+-- as long as a live owner keeps one, or ''. Answers {epoch}, or of the live owner {0, node, address, silent ms, beat}.
+local function take(keys, args)
+  local owner, now = keys[1], now_ms()
+  local other = redis.call('HMGET', owner, 'epoch', 'node', 'boot', 'address', 'beat', 'seen')
+  local epoch = tonumber(other[1] or '0')
+  local silent = now - tonumber(other[6] or '0')
+  local is_own = other[2] == args[1] and other[3] == args[2]
+  if epoch > 0 and silent < LIVE_MS and not is_own and args[5] ~= '1' and other[5] ~= args[6] then
+    return {0, other[2], other[4], silent, other[5]}
+  end
+  epoch = math.max(epoch + 1, math.floor(now / 1000))
+  redis.call('HSET', owner, 'epoch', string.format('%.0f', epoch), 'node', args[1], 'boot', args[2],
+    'address', args[3], 'beat', args[4], 'seen', string.format('%.0f', now))
+  return {epoch}
+end
+
+-- Keys: owner. Arguments: epoch, the new beat, and those that this owner may have written last.
+local function renew(keys, args)
+  local refused = refusal(keys[1], args[1])
+  if refused then
+    return refused
+  end
+  local beat = redis.call('HGET', keys[1], 'beat')
+  for place = 2, #args do
+    if args[place] == beat then
+      redis.call('HSET', keys[1], 'beat', args[2], 'seen', string.format('%.0f', now_ms()))
+      return 1
+    end
+  end
+  return redis.error_reply('FENCED ' .. args[1] .. ' by a copy of this process')
+end
+
+-- Keys: owner. Arguments: epoch. The next owner need not wait.
+local function release(keys, args)
+  local refused = refusal(keys[1], args[1])
+  if refused then
+    return refused
+  end
+  redis.call('HSET', keys[1], 'seen', '0')
+  return 1
+end
+
+-- Append an entry to each key from the first one on. Arguments of each, from a place on: id, number of fields and
+-- values, these.
+local function added(keys, first, args, place)
+  local ids = {}
+  for number = first, #keys do
+    local last = place + 1 + tonumber(args[place + 1])
+    ids[#ids + 1] = redis.call('XADD', keys[number], args[place], unpack(args, place + 2, last))
+    place = last + 1
+  end
+  return ids
+end
+
+-- Keys: owner, a stream for each entry. Arguments: epoch, entries. Answers their ids.
+local function append(keys, args)
+  return refusal(keys[1], args[1]) or added(keys, 2, args, 2)
+end
+
+-- Keys: owner, the set of tenants, a stream for each entry. Arguments: epoch, tenant, entries. Answers their ids.
+local function append_control(keys, args)
+  local refused = refusal(keys[1], args[1])
+  if refused then
+    return refused
+  end
+  redis.call('SADD', keys[2], args[2])
+  return added(keys, 3, args, 3)
+end
+
+-- Keys: owner, the hash of trimmed offsets, a stream. Arguments: epoch, shard, offset, the least id to keep. Answers
+-- the number of dropped entries.
+local function trim(keys, args)
+  local refused = refusal(keys[1], args[1])
+  if refused then
+    return refused
+  end
+  redis.call('HSET', keys[2], args[2], args[3])
+  return redis.call('XTRIM', keys[3], 'MINID', args[4])
+end
+
+redis.register_function('clearhold_append', append)
+redis.register_function('clearhold_append_control', append_control)
+
+-- A server at its memory limit refuses entries, and still has an owner that may trim it.
+local ALWAYS = {'allow-oom'}
+redis.register_function{function_name = 'clearhold_take', callback = take, flags = ALWAYS}
+redis.register_function{function_name = 'clearhold_renew', callback = renew, flags = ALWAYS}
+redis.register_function{function_name = 'clearhold_release', callback = release, flags = ALWAYS}
+redis.register_function{function_name = 'clearhold_trim', callback = trim, flags = ALWAYS}
