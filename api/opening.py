@@ -161,10 +161,9 @@ def open_stores(
 ) -> Stores:
     clock, shards = SteadyClock(), data_dir.shards
     reading, hot = opened.enter_context(closing(connect_sync(begun.target))), connect_async(begun.target)
-    seals, ownership = data_dir.entry_seals(), begun.ownership
+    seals, identity, ownership = data_dir.entry_seals(), data_dir.identity, begun.ownership
     reader = LogReader(reading, range(shards), seals=seals)
     numbers = [reader.newest_number(shard) for shard in range(shards)]
-    identity = data_dir.identity
     appender = LogAppender(hot, shards=shards, identity=identity, seals=seals, numbers=numbers, ownership=ownership)
     clock.compare(reader.newest_at())
     box = SecretBox(data_dir.master_key())

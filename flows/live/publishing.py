@@ -110,7 +110,7 @@ class LivePublishing:
         self._thread = Thread(target=self._run, name=LIVE, daemon=True)
 
     def start(self, is_ready: Callable[[], bool], require_owner: Callable[[], None] = lambda: None) -> None:
-        """Write once ``is_ready``, after the replay of the log; ``require_owner`` raises when nothing may be written."""
+        """Write once ``is_ready``, after a replay of the log; ``require_owner`` raises when nothing may be written."""
         self._is_ready, self._require_owner = is_ready, require_owner
         if self.is_on:
             self._thread.start()
