@@ -159,14 +159,13 @@ def open_stores(
     scoring: OpenedScoring,
     opened: ExitStack,
 ) -> Stores:
-    clock, shards = SteadyClock(), data_dir.shards
+    clock, shards, box = SteadyClock(), data_dir.shards, SecretBox(data_dir.master_key())
     reading, hot = opened.enter_context(closing(connect_sync(begun.target))), connect_async(begun.target)
     seals, identity, ownership = data_dir.entry_seals(), data_dir.identity, begun.ownership
     reader = LogReader(reading, range(shards), seals=seals)
     numbers = [reader.newest_number(shard) for shard in range(shards)]
     appender = LogAppender(hot, shards=shards, identity=identity, seals=seals, numbers=numbers, ownership=ownership)
     clock.compare(reader.newest_at())
-    box = SecretBox(data_dir.master_key())
     control_copy = ControlCopy(reader, scoring.segments)
     registry = Registry(
         log=appender, read=reader.control_of, copy=control_copy.copy, box=box, clock=clock, new_id=new_id, shards=shards
