@@ -35,7 +35,8 @@ class _Answer(NamedTuple):
 
 
 @lru_cache(maxsize=1_000)
-def _tables_in(sql: str) -> tuple[str, ...]:
+def tables_in(sql: str) -> tuple[str, ...]:
+    """The tables that a statement names."""
     return tuple(sorted(set(_TABLE.findall(sql))))
 
 
@@ -47,11 +48,20 @@ class Answers:
         self._answers: OrderedDict[tuple[Any, ...], _Answer] = OrderedDict()
         self.size = 0
 
-    def read(self, sql: str, values: Sequence[Any] | Mapping[str, Any], run_statement: Callable[[], _Rows]) -> _Rows:
-        """The rows that ``run_statement`` gives, read once until a table of the statement is written."""
-        tables = _tables_in(sql)
+    def read(
+        self,
+        sql: str,
+        values: Sequence[Any] | Mapping[str, Any],
+        run_statement: Callable[[], _Rows],
+        *,
+        most: int | None = None,
+    ) -> _Rows:
+        """The rows that ``run_statement`` gives, read once until a table of the statement is written; of at most
+        ``most`` rows, where it fetches no more, they are another answer.
+        """
+        tables = tables_in(sql)
         commits = commits_of(tables)  # before the rows are read, so that a commit meanwhile counts
-        key = (sql, *map(_plain, values.items() if isinstance(values, Mapping) else values))
+        key = (sql, most, *map(_plain, values.items() if isinstance(values, Mapping) else values))
         with self._lock:
             known = self._answers.get(key)
             if known is not None and known.commits == commits:

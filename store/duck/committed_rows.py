@@ -17,8 +17,9 @@ import msgspec
 from clearhold.features.core.principal import Principal
 from clearhold.features.core.rows.events import EventRow
 from clearhold.features.core.rows.parties import CounterpartyRow, EntityRow
-from clearhold.store.duck.answers import answers_of
+from clearhold.store.duck.answers import answers_of, tables_in
 from clearhold.store.duck.turns import in_turn, reads_for_answer
+from clearhold.store.duck.written import wrote
 from clearhold.store.tables import NUMBERS, TEXTS, Predicate, listed, placeholders, row_builder, select_list
 
 # ruff: noqa: S608 - statements are built from constants; every value is a parameter
@@ -31,26 +32,32 @@ class CommittedRows:
         self._connection = connection
 
     def _read(self, sql: str, values: Sequence[Any] | Mapping[str, Any] = ()) -> list[Any]:
-        return self._answer(sql, values, lambda cursor: cursor.fetchall())
+        return self._answer(sql, values, None)
 
     def _first(self, sql: str, values: Sequence[Any] = ()) -> Any:
         """The first row, or None."""
-        return next(iter(self._answer(sql, values, lambda cursor: cursor.fetchmany(1))), None)
+        return next(iter(self._answer(sql, values, 1)), None)
 
-    def _answer(
-        self,
-        sql: str,
-        values: Sequence[Any] | Mapping[str, Any],
-        fetch: Callable[[duckdb.DuckDBPyConnection], list[Any]],
-    ) -> list[Any]:
-        """The rows, from memory where the thread reads for an answer and they are there."""
+    def _answer(self, sql: str, values: Sequence[Any] | Mapping[str, Any], most: int | None) -> list[Any]:
+        """The rows, at most so many, from memory where the thread reads for an answer and they are there."""
 
         def run_statement() -> list[Any]:
             in_turn()
             with self._connection.cursor() as cursor:
-                return fetch(cursor.execute(sql, values))
+                cursor.execute(sql, values)
+                return cursor.fetchall() if most is None else cursor.fetchmany(most)
 
-        return answers_of(self._connection).read(sql, values, run_statement) if reads_for_answer() else run_statement()
+        if not reads_for_answer():
+            return run_statement()
+        return answers_of(self._connection).read(sql, values, run_statement, most=most)
+
+    def _delete(self, sql: str, values: Sequence[Any]) -> None:
+        """Answers of the statement's tables are read again afterwards."""
+        try:
+            with self._connection.cursor() as cursor:
+                cursor.execute(sql, values)
+        finally:
+            wrote(tables_in(sql))
 
     def _value(self, sql: str, values: Sequence[Any]) -> Any:
         """The first column of the first row, None without one."""

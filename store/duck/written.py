@@ -1,6 +1,7 @@
 """How many commits of this process have written each table, of all its databases together.
 
-All rows are written by commits of ``BatchWriter``, and no other process writes the file.
+All rows are written by commits of ``BatchWriter`` and deleted by ``CommittedRows``, and no other process writes the
+file. Signed checkpoints alone are inserted beside them, and their reads are never kept.
 """
 
 from collections import Counter
@@ -11,7 +12,7 @@ _COMMITS: Final = Counter[str]()
 
 
 def wrote(tables: Iterable[str]) -> None:
-    """A commit wrote these tables. Called when it has ended, also by an error."""
+    """A commit or a deletion wrote these tables. Called when it has ended, also by an error."""
     for table in tables:
         _COMMITS[table] += 1
 

@@ -9,11 +9,13 @@ import duckdb
 import msgspec
 import pytest
 
+from clearhold.features.core.rows.events import WebhookDeliveryRow
 from clearhold.store.duck import answers as module
 from clearhold.store.duck.answers import Answers, answers_of
 from clearhold.store.duck.committed_rows import CommittedRows
 from clearhold.store.duck.database import BatchWriter, open_database
 from clearhold.store.duck.turns import each_after
+from clearhold.store.duck.webhooks import WebhookDeliveries
 from clearhold.store.tables import row_tables
 from tests.support.duck_rows import AT, TENANT, a_transfer, an_alert, an_event
 
@@ -112,6 +114,39 @@ def test_given_a_thread_that_reads_for_no_answer_then_it_always_asks(database: d
     database.execute("INSERT INTO transfers SELECT * FROM transfers")  # no commit of the service
     assert (reading.rows(count, []), reading._value(count, [])) == ([(1,)], 2)
     assert answers_of(database).size > 0
+
+
+def test_given_the_first_row_of_a_statement_then_all_of_its_rows_are_another_answer(
+    database: duckdb.DuckDBPyConnection,
+) -> None:
+    reading = Reading(database)
+    for number in (1, 2):
+        commit(database, a_transfer(offset=number, id=f"acht_{number}"))
+    for _ in range(2):
+        with each_after(lambda: None):
+            assert reading._first(TRANSFERS, [TENANT]) == ("acht_1",)
+        assert reading.rows(TRANSFERS, [TENANT]) == [("acht_1",), ("acht_2",)]
+
+
+def test_given_a_delivery_that_is_deleted_then_no_answer_has_it(database: duckdb.DuckDBPyConnection) -> None:
+    table = WebhookDeliveries(database)
+    commit(
+        database,
+        WebhookDeliveryRow(
+            tenant_id=TENANT,
+            program_id=TENANT,
+            id="01890a5d-ac96-774b-bcce-b302099a8057",
+            endpoint_id="01890a5d-ac96-774b-bcce-b302099a8058",
+            event="ping",
+            event_id="1",
+            body="{}",
+            created_at=AT,
+        ),
+    )
+    with each_after(lambda: None):
+        assert len(table.list_newest(TENANT, "01890a5d-ac96-774b-bcce-b302099a8058", 9)) == 1
+        table.forget_of(["01890a5d-ac96-774b-bcce-b302099a8058"], AT + 1)
+        assert table.list_newest(TENANT, "01890a5d-ac96-774b-bcce-b302099a8058", 9) == []
 
 
 def test_given_a_caller_that_changes_its_rows_then_the_next_one_has_them_whole(
