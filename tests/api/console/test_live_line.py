@@ -35,7 +35,7 @@ def test_given_an_unreadable_last_id_then_it_is_refused(browser: Browser) -> Non
 def test_given_no_room_for_a_reader_then_it_is_refused_as_by_the_interface(
     browser: Browser, api: RunningApp, cause: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    feed = api.services["live"]._feed  # type: ignore[attr-defined]
+    feed = api.services["live"]._feed
     full = FeedLimits(of_tenant=0) if cause == "full for the tenant" else FeedLimits(in_all=0)
     monkeypatch.setattr(feed, *(("_stopping", True) if cause == "stopping" else ("_limits", full)))
     answer = browser.get(LIVE, **UNATTENDED)
