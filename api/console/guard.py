@@ -32,6 +32,7 @@ from clearhold.api.http.gate import PRINCIPAL
 from clearhold.api.http.head import Origins, read_ids
 from clearhold.api.http.limits import RateLimits
 from clearhold.api.http.operation import RateClass
+from clearhold.api.http.reading import READS_OF
 from clearhold.features.core.errors import ErrorCode, ForbiddenError, InvalidRequestError, UnauthorizedError
 from clearhold.features.core.principal import Principal
 from clearhold.store.clock import Clock
@@ -99,6 +100,7 @@ class Guard(ASGIMiddleware):
         else:
             self._limits.take(scope, msgspec.structs.replace(who.principal, id=who.session.id), RateClass.CONSOLE)
             scope[PRINCIPAL] = who.principal  # type: ignore[typeddict-unknown-key]
+            READS_OF.set(who.principal.tenant_id)
         if not reads:
             _check_write(scope, visit, who)
         if who is not None:

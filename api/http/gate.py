@@ -26,6 +26,7 @@ from clearhold.api.http.head import Origins, answer_by_of, if_match_of, read_ids
 from clearhold.api.http.idempotency import Idempotency, KeyedRequest, key_of, keyed_request
 from clearhold.api.http.limits import Floods, RateLimits
 from clearhold.api.http.operation import OPT, PROVEN, Access, Operation
+from clearhold.api.http.reading import READS_OF
 from clearhold.api.http.request_schema import RequestSchema
 from clearhold.features.core.errors import (
     ErrorCode,
@@ -186,6 +187,7 @@ class Gate(ASGIMiddleware):
         """The caller, once authenticated and authorized: 401, 403, 429, and 400 or 403 for X-Operator."""
         principal = scope[PRINCIPAL] = self._proven(scope, operation, raw, pairs)
         self._limits.take(scope, principal, operation.rate_class(scope["method"]))
+        READS_OF.set(principal.tenant_id)
         if operation.access in _UNNAMED and not principal.has_own_token:
             return principal
         return msgspec.structs.replace(principal, operator=operator_of(scope, principal))

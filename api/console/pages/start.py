@@ -1,6 +1,6 @@
 """A link that signs in once: how ``clearhold demo`` opens the console in a browser. For this machine alone.
 
-A page of another site that led a person to a link of its own would sign that person in under another name.
+A page of another site that leads a person to such a link would sign that person in under another name.
 """
 
 from typing import Final
