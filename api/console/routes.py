@@ -210,6 +210,7 @@ CONSOLE_ROUTES: Final = (
     _page(policies.PATH, policies.show_all, KeyScope.POLICIES),
     _page(f"{policies.PATH}/{{policy_id:str}}", policies.show, KeyScope.POLICIES),
     _write(f"{policies.PATH}/{{policy_id:str}}", policies.request),
+    _page(f"{policies.PATH}/{{policy_id:str}}/dry-run", policies.show_dry_run, KeyScope.POLICIES),
     _page(preflight_desk.PATH, preflight_desk.show, KeyScope.PREFLIGHT),
     _write(preflight_desk.PATH, preflight_desk.submit),
     _page(f"{preflight_desk.PATH}/{{preflight_id:str}}", preflight_desk.show_answer, KeyScope.PREFLIGHT),

@@ -32,6 +32,7 @@ from clearhold.api.metrics.scores import ScoreMetrics
 from clearhold.api.notes.routes import NoteService
 from clearhold.api.overview.routes import OverviewService
 from clearhold.api.parties.routes import PartyService
+from clearhold.api.policies.dry_run import DryRunService
 from clearhold.api.policies.service import PolicyService
 from clearhold.api.preflight.service import PreflightReads, PreflightService
 from clearhold.api.program_service import ProgramService
@@ -72,6 +73,7 @@ class ConsoleServices(NamedTuple):
     counts: CountService
     dispositions: DispositionService
     downloads: Downloads
+    dry_runs: DryRunService
     events: EventService
     explanations: ExplainService
     keys: KeyService

@@ -38,7 +38,10 @@ def parts_of(name: str, value: Any) -> h.Node:
 
 
 def changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[tuple[str, str | None, str | None]]:
-    """The places of two objects whose values differ, with both as JSON; None where a place is only in one."""
+    """The places of two objects whose values differ, with both as JSON; None where a place is only in one.
+
+    A list of texts differs by its members.
+    """
     old, new = dict(_leaves(before)), dict(_leaves(after))
     places = dict.fromkeys((*old, *new))
     return [(place, old.get(place), new.get(place)) for place in places if old.get(place) != new.get(place)]
@@ -48,6 +51,9 @@ def _leaves(value: Any, place: str = "") -> Iterator[tuple[str, str]]:
     if isinstance(value, Mapping) and value:
         for name, inner in value.items():
             yield from _leaves(inner, f"{place}.{name}" if place else str(name))
+    elif isinstance(value, Sequence) and not isinstance(value, str) and value and all(map(_is_text, value)):
+        for item in dict.fromkeys(value):
+            yield f"{place}[{item}]", "listed"
     elif isinstance(value, Sequence) and not isinstance(value, str) and value:
         for number, inner in enumerate(value):
             yield from _leaves(inner, f"{place}[{number}]")
@@ -55,6 +61,10 @@ def _leaves(value: Any, place: str = "") -> Iterator[tuple[str, str]]:
         yield place, str(int(value))
     else:
         yield place, msgspec.json.encode(value).decode()
+
+
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str)
 
 
 def change_table(before: Mapping[str, Any], after: Mapping[str, Any], heads: tuple[str, str]) -> h.Node:

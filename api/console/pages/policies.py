@@ -1,24 +1,27 @@
 """Policies: versions by kind, one against the version in force, and the request of the next one."""
 
 from collections.abc import Mapping
-from typing import Any, Final
+from http import HTTPStatus
+from typing import Any, Final, NamedTuple
 
 import htpy as h
 import msgspec
 
-from clearhold.api.config.yaml_text import body_text
+from clearhold.api.console.components.dry_runs import dry_run_view
 from clearhold.api.console.components.nested import change_table, parts_of
+from clearhold.api.console.components.policy_fields import texts_of, typed_body
+from clearhold.api.console.components.policy_form import PolicyForm
 from clearhold.api.console.components.settings import POLICIES, done, refusal, settings_frame
 from clearhold.api.console.components.words import count, moment, outsider
-from clearhold.api.console.typed_yaml import typed_yaml
-from clearhold.api.console.visit import Answer, HtmlAnswer, RedirectAnswer, Visit
+from clearhold.api.console.visit import MAIN, Answer, HtmlAnswer, RedirectAnswer, Visit
 from clearhold.api.http.envelope import retry_headers
 from clearhold.api.http.error_table import ERRORS
 from clearhold.api.http.request_schema import RequestSchema
-from clearhold.api.policies.routes import policy_failures
+from clearhold.api.policies.dry_run import DryRunRequest
+from clearhold.api.policies.routes import dry_run_failures, policy_failures
 from clearhold.api.policies.service import Activation, NewPolicy, PoliciesQuery, Policy, PolicyPrefix
 from clearhold.features.core.canonical import derived_id
-from clearhold.features.core.errors import RiskError
+from clearhold.features.core.errors import RateLimitedError, RiskError
 
 PATH: Final = POLICIES
 KINDS: Final[Mapping[PolicyPrefix, str]] = {
@@ -33,6 +36,9 @@ KINDS: Final[Mapping[PolicyPrefix, str]] = {
 _LISTED: Final = PoliciesQuery(prefix=tuple(KINDS), limit=100)
 _POLICIES: Final = msgspec.json.Decoder(tuple[Policy, ...])
 _NEW: Final = RequestSchema(NewPolicy, rules=policy_failures)
+_DRY_RUN: Final = RequestSchema(DryRunRequest, rules=dry_run_failures)
+MOST_DIGITS: Final = 4
+NO_FAULTS: Final[Mapping[str, str]] = {}
 _ACTIVATION: Final = RequestSchema(Activation)
 _DONE: Final = {"requested": "Requested. It is in force once another person has approved it."}
 
@@ -79,20 +85,42 @@ async def show(visit: Visit) -> Answer:
 
 
 async def request(visit: Visit) -> Answer:
-    """Write the next version of the kind, and request its activation."""
+    """Write the next version of the kind, and request its activation; a step ``plan`` shows its effect alone."""
     policy = await visit.services.policies.read(visit.principal, visit.params["policy_id"])
+    version = _next_of(policy, await _versions(visit))
+    typed = typed_body(_kind_of(policy), visit.form, version, policy.body)
+    body = {"version": version, "body": typed.body}
+    if policy.program_id is not None:
+        body["programId"] = policy.program_id
+    faults = {each.path: each.words for each in reversed([*policy_failures(body)])} | typed.faults
+    if faults:
+        return (await _page(visit, NextVersion(faults=_by_field(faults))))._replace(status=HTTPStatus.BAD_REQUEST)
+    if visit.form.get("step") == "plan":
+        return await _page(visit, NextVersion(planned=body))
     try:
-        body = {
-            "version": _next_of(policy, await _versions(visit)),
-            "body": await typed_yaml(visit.form.get("body", ""), "body"),
-        }
-        if policy.program_id is not None:
-            body["programId"] = policy.program_id
         created = await requested_version(visit, body)
     except RiskError as error:
-        page = await _page(visit, str(error))
+        page = await _page(visit, NextVersion(refused=str(error)))
         return page._replace(status=ERRORS[error.code].status, headers=retry_headers(error))
     return RedirectAnswer(f"{PATH}/{created.id}?done=requested")
+
+
+async def show_dry_run(visit: Visit) -> Answer:
+    """What a written version would have routed otherwise."""
+    policy = await visit.services.policies.read(visit.principal, visit.params["policy_id"])
+    query, _ = _DRY_RUN.decode(msgspec.json.encode({"version": policy.version, "days": _days(visit)}))
+    title, is_page = f"{policy.version}: what it would have routed otherwise", visit.target in {None, MAIN}
+    content = [
+        visit.heading[title],
+        await _dry_run(visit, query),
+        h.p[h.a(href=f"{PATH}/{policy.id}")["Back to the version"]] if is_page else None,
+    ]
+    return HtmlAnswer(title, settings_frame(visit, content) if is_page else content)
+
+
+def _days(visit: Visit) -> int | str:
+    text = visit.query.get("days", "30")
+    return int(text) if text.isascii() and text.isdigit() and len(text) < MOST_DIGITS else text
 
 
 async def requested_version(visit: Visit, body: Mapping[str, Any]) -> Policy:
@@ -120,15 +148,34 @@ def _next_of(policy: Policy, versions: tuple[Policy, ...]) -> str:
     return f"{kind.value}-v{1 + max(numbers)}"
 
 
-async def _page(visit: Visit, refused: str | None = None) -> HtmlAnswer:
+def _by_field(faults: Mapping[str, str]) -> dict[str, str]:
+    """Faults by the name of the field that shows them: of a list typed as one text, that text."""
+    shown: dict[str, str] = {}
+    for path, sentence in faults.items():
+        name, _, rest = path.partition("[")
+        if rest and not name.endswith(".lines"):
+            shown.setdefault(name, f"entry {int(rest.partition(']')[0]) + 1} {sentence}")
+        else:
+            shown.setdefault(path, sentence)
+    return shown
+
+
+class NextVersion(NamedTuple):
+    """The form as it was sent: refused, with faults by field, or ``planned`` as a request of the interface."""
+
+    refused: str | None = None
+    faults: Mapping[str, str] = NO_FAULTS
+    planned: Mapping[str, Any] | None = None
+
+
+async def _page(visit: Visit, sent: NextVersion | None = None) -> HtmlAnswer:
     policy = await visit.services.policies.read(visit.principal, visit.params["policy_id"])
-    versions = await _versions(visit)
+    versions, kind = await _versions(visit), _kind_of(policy)
     in_force = next((each for each in versions if each.active and _same_place(each, policy)), None)
-    typed = visit.form.get("body") or body_text(policy.body)
     content = settings_frame(
         visit,
         h.h1[policy.version],
-        done(visit, _DONE) if refused is None else None,
+        done(visit, _DONE) if sent is None else None,
         h.p["In force." if policy.active else "Not in force.", " Written ", moment(policy.created_at), "."],
         None
         if in_force is None or policy.active
@@ -136,30 +183,66 @@ async def _page(visit: Visit, refused: str | None = None) -> HtmlAnswer:
             h.h2[f"Against {in_force.version}, which is in force"],
             change_table(in_force.body, policy.body, (in_force.version, policy.version)),
         ],
-        h.section[h.h2["Its parts"], parts_of("body", policy.body)],
-        None if visit.signed_in.is_read_only or _kind_of(policy) not in KINDS else _form(visit, policy, typed, refused),
+        _dry_run_later(visit, policy) if kind is PolicyPrefix.POLICY and sent is None else None,
+        h.section[h.h2["Its parts"], parts_of("body", policy.body)] if sent is None else None,
+        None if sent is None or sent.planned is None else await _plan(visit, sent.planned, in_force or policy),
+        None if visit.signed_in.is_read_only or kind not in KINDS else _form(visit, policy, sent or NextVersion()),
     )
     return HtmlAnswer(policy.version, content)
+
+
+def _dry_run_later(visit: Visit, policy: Policy) -> h.Element:
+    """Read after the page, for the alerts of 30 days may be many; a link without JavaScript."""
+    place = f"{PATH}/{policy.id}/dry-run?days=30"
+    link = h.p[h.a(href=place)["What it would have routed otherwise in the last 30 days"]]
+    if policy.active:
+        return link
+    return h.section("#dry-run", visit.hx(get=place, trigger="load", target="#dry-run", swap="innerHTML"))[link]
+
+
+async def _dry_run(visit: Visit, query: DryRunRequest) -> h.Node:
+    """The answer, or why there is none now."""
+    programs = {each.id: each.name for each in visit.services.programs.list(visit.principal, source=None)}
+    try:
+        return dry_run_view(await visit.services.dry_runs.run(visit.principal, query), programs)
+    except RateLimitedError as error:
+        return refusal(str(error))
+
+
+async def _plan(visit: Visit, planned: Mapping[str, Any], against: Policy) -> h.Element:
+    """Against the version in force, or the former one of a program without one."""
+    version, routed = planned["version"], None
+    if version.startswith(f"{PolicyPrefix.POLICY.value}-"):
+        query, _ = _DRY_RUN.decode(msgspec.json.encode(dict(planned)))
+        routed = [h.h3["What it would have routed otherwise in the last 30 days"], await _dry_run(visit, query)]
+    return h.section("#plan")[
+        h.h2[f"What {version} would change"],
+        change_table(against.body, planned["body"], (against.version, version)),
+        routed,
+        h.p(".small")["Nothing is written yet. The form below has the typed values."],
+    ]
 
 
 def _same_place(one: Policy, other: Policy) -> bool:
     return _kind_of(one) is _kind_of(other) and one.program_id == other.program_id
 
 
-def _form(visit: Visit, policy: Policy, typed: str, refused: str | None) -> h.Element:
-    return h.section("#next.asks")[
+def _form(visit: Visit, policy: Policy, sent: NextVersion) -> h.Element:
+    kind = _kind_of(policy)
+    texts = visit.form or texts_of(kind, policy.body)
+    form = PolicyForm(kind=kind, former=policy.body, texts=texts, faults=sent.faults)
+    wrong = f"{count(len(sent.faults), 'field')} cannot be taken: see beside them. {'. '.join(form.other_faults())}"
+    return h.section("#next.asks.policy")[
         h.h2["Write the next version"],
         visit.form_of(
             f"{PATH}/{policy.id}",
-            refusal(refused),
-            h.label[
-                "Its parts, as YAML or JSON",
-                h.textarea(name="body", rows=str(min(24, typed.count("\n") + 3)), spellcheck="false", required=True)[
-                    typed
-                ],
+            refusal(sent.refused or (wrong if sent.faults else None)),
+            form.parts(),
+            h.label["Why", h.textarea(name="note", rows="2")[visit.form.get("note", "")]],
+            h.div(".steps")[
+                h.button(type="submit", name="step", value="plan")["Show what it would change"],
+                h.button(".main", type="submit", name="step", value="request")["Request"],
             ],
-            h.label["Why", h.textarea(name="note", rows="2", required=True)[visit.form.get("note", "")]],
-            h.button(".main", type="submit")["Request"],
             h.p(".small")["The version is written, and another person approves that it comes into force."],
         ),
     ]

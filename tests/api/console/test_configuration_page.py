@@ -19,6 +19,8 @@ from tests.support.running_app import RunningApp
 
 PLACE: Final = "/console/settings/configuration"
 PLAN: Final = f"{PLACE}/plan"
+ALIASES: Final = tuple(zip("abcdefgh", "bcdefghi", strict=True))
+"""Eight steps, each 40 of the step before: a value of 40**8 numbers in a text of 1,500 characters."""
 CLOCK: Final[dict[str, Any]] = {"autoHours": 1, "standardHours": 8, "complexHours": 72, "appealHours": 72}
 
 
@@ -123,6 +125,11 @@ def test_given_a_file_without_a_value_then_the_plan_removes_it(config: ConfigCal
         ("- 1", "at least one file"),
         ("policies/clock.yaml: [1", "cannot be read"),
         ("a: &a 1\nb: *a", "Anchors"),
+        (
+            "a: &a [1]\n" + "".join(f"{new}: &{new} [{', '.join([f'*{old}'] * 40)}]\n" for old, new in ALIASES),
+            "Anchors",
+        ),
+        ("!!python/object/apply:os.system [id]", "Tags"),
         ("policies/clock.yaml: {standardHours: 8}", "autoHours"),
         ("policies/clock.yaml:\n  autoHours: soon", "autoHours"),
         ("rules/none.yaml: null", "no such file"),
