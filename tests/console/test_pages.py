@@ -81,6 +81,8 @@ def paths(reader: Person) -> dict[str, str]:
         "configuration": "/console/settings/configuration?change=policies/clock.yaml",
         "policies": "/console/settings/policies",
         "policy": link_on(reader, "/console/settings/policies", "#clock .endpoints a"),
+        "policy-routing": link_on(reader, "/console/settings/policies", "#policy .endpoints a"),
+        "policy-dry-run": f"{link_on(reader, '/console/settings/policies', '#policy .endpoints a')}/dry-run?days=90",
         "retention": "/console/settings/retention",
         "bank-events": "/console/settings/events",
         "bank-event": link_on(reader, "/console/settings/events", ".endpoints a"),

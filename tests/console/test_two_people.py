@@ -54,7 +54,8 @@ def test_given_a_retention_when_one_asks_and_the_other_approves_then_the_new_day
         kept = page.locator(".lengths div", has=page.locator("code", has_text=table)).first
         expect(kept).to_contain_text(f"{int(wanted):,} days")
         expect(page.get_by_role("link", name="Waits for a second person")).to_have_count(0)
-        (action,) = bank.read("/api/actions", status="executed")["data"]
+        executed = bank.read("/api/actions", status="executed")["data"]
+        (action,) = [each for each in executed if str((each["change"] or {}).get("version")).startswith("retention-")]
         assert (action["requestedBy"], action["approvedBy"]) == (ANN, BOB)
         assert not bob.faults
         assert [each for each in ann.faults if "400" not in each] == []
@@ -83,3 +84,54 @@ def test_given_a_cap_when_one_asks_and_the_other_approves_then_it_is_the_limit_o
         page.reload()
         expect(page.locator("main")).to_contain_text("25,000.00")
         assert not ann.faults + bob.faults
+
+
+def test_given_a_policy_by_fields_when_its_effect_was_seen_and_the_other_approves_then_it_routes(
+    bank: ConsoleService, chromium: Browser
+) -> None:
+    with bank.person(chromium) as ann, bank.person(chromium, BOB) as bob:
+        page = ann.page
+        page.goto("/console/settings/policies")
+        page.locator("#policy .endpoints a").first.click()
+        page.get_by_label("Least history of the program").fill("few")
+        page.get_by_role("radio", name="fan_out: may be closed alone").check()
+        page.get_by_role("textbox", name="Why", exact=True).fill("Fan-out was never bad in a year.")
+        page.get_by_role("button", name="Show what it would change").click()
+        expect(page.get_by_label("Least history of the program")).to_have_attribute("aria-invalid", "true")
+        expect(page.locator("[id='body.minProgramN-fault']")).to_have_text("must be a whole number")
+        expect(page.get_by_role("radio", name="fan_out: may be closed alone")).to_be_checked()
+
+        page.get_by_label("Least history of the program").fill("0")
+        page.get_by_role("button", name="Show what it would change").click()
+        plan = page.locator("#plan")
+        expect(plan).to_contain_text("autoClosableDetectors[fan_out]")
+        expect(plan.locator("#dry-run-totals")).to_contain_text("would have gone otherwise")
+        assert [each["version"] for each in bank.read("/api/policies", prefix="policy")] == ["policy-v1"]
+        page.get_by_role("button", name="Request", exact=True).click()
+        expect(page.locator("#notice")).to_contain_text("Requested")
+        expect(page.locator("#dry-run #dry-run-totals")).to_contain_text("would have gone otherwise")
+
+        approved(bob.page, "policy-v2")
+        newest, former = bank.read("/api/policies", prefix="policy")
+        assert (newest["active"], former["active"]) == (True, False)
+        assert newest["body"]["minProgramN"] == 0
+        assert set(newest["body"]["autoClosableDetectors"]) == {*former["body"]["autoClosableDetectors"], "fan_out"}
+        assert not bob.faults
+        assert [each for each in ann.faults if "400" not in each] == []
+
+
+def test_given_no_javascript_then_a_clock_is_planned_and_requested_by_fields(
+    bank: ConsoleService, chromium: Browser
+) -> None:
+    with bank.person(chromium, java_script_enabled=False) as ann:
+        page = ann.page
+        page.goto("/console/settings/policies")
+        page.locator("#clock .endpoints a").first.click()
+        page.get_by_label("Standard hours").fill("12")
+        page.get_by_role("textbox", name="Why", exact=True).fill("Half a day is enough.")
+        page.get_by_role("button", name="Show what it would change").click()
+        expect(page.locator("#plan")).to_contain_text("standardHours")
+        page.get_by_role("button", name="Request", exact=True).click()
+        expect(page.locator("#notice")).to_contain_text("Requested")
+        newest, _ = bank.read("/api/policies", prefix="clock")
+        assert (newest["body"]["standardHours"], newest["active"]) == (12, False)

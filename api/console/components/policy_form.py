@@ -168,30 +168,33 @@ class PolicyForm(msgspec.Struct, frozen=True, kw_only=True):
 
     def _field(self, field: FormField, words: str, hint: str = "") -> h.Element:
         return h.div(".field")[
-            h.label(for_=field.name)[f"{words[0].upper()}{words[1:]}"],
-            self._input(field),
+            h.label[f"{words[0].upper()}{words[1:]}", self._input(field)],
+            self._fault(field),
             h.p(".small")[hint] if hint else None,
         ]
 
     def _cell(self, field: FormField, words: str) -> h.Node:
-        return [h.label(".hidden", for_=field.name)[words], self._input(field)]
+        return [self._input(field, words), self._fault(field)]
 
-    def _input(self, field: FormField) -> h.Node:
-        fault, typed = self.faults.get(field.name), self.texts.get(field.name, "")
-        marks = {"id": field.name, "name": field.name}
-        if fault is not None:
+    def _input(self, field: FormField, words: str | None = None) -> h.Node:
+        """``words`` name it where no label does. Without an id: htmx styles those with one as they settle."""
+        typed = self.texts.get(field.name, "")
+        marks = {"name": field.name, "aria-label": words}
+        if field.name in self.faults:
             marks |= {"aria-invalid": "true", "aria-describedby": f"{field.name}-fault"}
         if field.kind in _BY_LINES:
-            entry: h.Node = h.textarea(marks, rows=_BY_LINES[field.kind], spellcheck="false")[typed]
-        else:
-            entry = h.input(marks, value=typed, inputmode=_MODES.get(field.kind), autocomplete="off")
-        return [entry, None if fault is None else h.p(".refusal", id=f"{field.name}-fault")[fault]]
+            return h.textarea(marks, rows=_BY_LINES[field.kind], spellcheck="false")[typed]
+        return h.input(marks, value=typed, inputmode=_MODES.get(field.kind), autocomplete="off")
+
+    def _fault(self, field: FormField) -> h.Node:
+        fault = self.faults.get(field.name)
+        return None if fault is None else h.p(".refusal", id=f"{field.name}-fault")[fault]
 
     def _tick(self, name: str, words: str) -> h.Element:
         return tick("checkbox", name, "yes", words, checked=name in self.texts)
 
     def _radio(self, name: str, value: str, words: str) -> h.Node:
-        return h.label(".choice")[
+        return h.label(".pick")[
             h.span(".hidden")[words],
             h.input(type="radio", name=name, value=value, checked=self.texts.get(name) == value),
         ]

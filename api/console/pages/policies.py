@@ -231,7 +231,7 @@ def _form(visit: Visit, policy: Policy, sent: NextVersion) -> h.Element:
     kind = _kind_of(policy)
     texts = visit.form or texts_of(kind, policy.body)
     form = PolicyForm(kind=kind, former=policy.body, texts=texts, faults=sent.faults)
-    wrong = f"{count(len(sent.faults), 'field')} cannot be taken: see beside them. {'. '.join(form.other_faults())}"
+    wrong = f"{count(len(sent.faults), 'field')} cannot be taken; each says why. {'. '.join(form.other_faults())}"
     return h.section("#next.asks.policy")[
         h.h2["Write the next version"],
         visit.form_of(

@@ -204,9 +204,9 @@ def test_given_a_policy_when_it_is_planned_then_its_effect_on_stored_alerts_is_t
     assert written["body"] == body
     of_version = browser.get(f"{POLICIES}/{written['id']}/dry-run?days=90")
     assert f"{answer['otherwise']} alerts would have gone otherwise" in of_version.text
-    part = browser.part(f"{POLICIES}/{written['id']}/dry-run", **{"HX-Target": "dry-run"})
-    assert "<h2>" in part.text
-    assert "<h1>" not in part.text
+    beside = browser.part(f"{POLICIES}/{written['id']}/dry-run", **{"HX-Target": "dry-run"})
+    assert "<h2>" in beside.text
+    assert "<h1>" not in beside.text
     assert f'hx-get="{POLICIES}/{written["id"]}/dry-run?days=30"' in browser.get(f"{POLICIES}/{written['id']}").text
     for days in ("0", "91", "many"):
         refused = browser.get(f"{POLICIES}/{written['id']}/dry-run?days={days}")
