@@ -57,7 +57,7 @@ class DryRunRequest(msgspec.Struct, frozen=True, kw_only=True, rename="camel", f
 class AlertPlacement(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     route: Annotated[Route, about("automated or reviewed.")]
     sla_tier: Annotated[SlaTier, about("The tier of its clock.")]
-    held: Annotated[bool, about("Whether it opens as held.")]
+    auto_hold: Annotated[bool, about("Whether it opens as held.")]
 
 
 class PlacementChange(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
@@ -200,7 +200,7 @@ def _answer(
 
 
 def _placement(place: Placement) -> AlertPlacement:
-    return AlertPlacement(route=place.route, sla_tier=place.sla_tier, held=place.held)
+    return AlertPlacement(route=place.route, sla_tier=place.sla_tier, auto_hold=place.auto_hold)
 
 
 def _example(rerouted: Rerouted) -> RoutedOtherwise:

@@ -77,11 +77,11 @@ class NotConsidered(StrEnum):
 
 
 class Placement(NamedTuple):
-    """Where an alert goes as it opens; ``held`` is before anyone decides."""
+    """Where an alert goes as it opens; ``auto_hold``: it opens as held."""
 
     route: Route
     sla_tier: SlaTier
-    held: bool
+    auto_hold: bool
 
 
 class Rerouted(NamedTuple):

@@ -59,7 +59,7 @@ def place_words(place: AlertPlacement) -> str:
     """``to a person, standard clock, held``."""
     if place.route == "automated":
         return "closed without a person"
-    return f"to a person, {place.sla_tier.value} clock{', held' if place.held else ''}"
+    return f"to a person, {place.sla_tier.value} clock{', held' if place.auto_hold else ''}"
 
 
 def _table(name: str, heads: tuple[str, ...], rows: Sequence[tuple[h.Node, ...]], *, folded: bool = False) -> h.Node:

@@ -38,7 +38,7 @@ SHARES: Final = ("fleetOverallReturnRate", "fleetUnauthorizedReturnRate")
 HOURS: Final = ("autoHours", "standardHours", "complexHours", "appealHours")
 
 
-class FieldKind(StrEnum):
+class PolicyFieldKind(StrEnum):
     NUMBER = "a number, such as 24 or 0.05"
     WHOLE = "a whole number"
     MONEY = "USD, such as 25,000.00; empty is no cap"
@@ -54,7 +54,7 @@ class FormField(NamedTuple):
     """``name`` is its place in the request."""
 
     name: str
-    kind: FieldKind
+    kind: PolicyFieldKind
 
     @property
     def steps(self) -> list[str | int]:
@@ -75,34 +75,34 @@ def fields_of(kind: PolicyPrefix, body: Mapping[str, Any]) -> tuple[FormField, .
     return tuple(FormField(f"{BODY}.{name}", each) for name, each in _named(kind, body))
 
 
-def _named(kind: PolicyPrefix, body: Mapping[str, Any]) -> Iterator[tuple[str, FieldKind]]:
+def _named(kind: PolicyPrefix, body: Mapping[str, Any]) -> Iterator[tuple[str, PolicyFieldKind]]:
     match kind:
         case PolicyPrefix.POLICY:
-            yield "minProgramN", FieldKind.WHOLE
-            yield "holdBandAutoHold", FieldKind.TICK
-            yield "hardNeedsSecondPerson", FieldKind.TICK
-            yield from ((f"minNarrativeChars.{each}", FieldKind.WHOLE) for each in SEVERITIES)
+            yield "minProgramN", PolicyFieldKind.WHOLE
+            yield "holdBandAutoHold", PolicyFieldKind.TICK
+            yield "hardNeedsSecondPerson", PolicyFieldKind.TICK
+            yield from ((f"minNarrativeChars.{each}", PolicyFieldKind.WHOLE) for each in SEVERITIES)
         case PolicyPrefix.CLOCK:
-            yield from ((each, FieldKind.NUMBER) for each in HOURS)
+            yield from ((each, PolicyFieldKind.NUMBER) for each in HOURS)
         case PolicyPrefix.LADDER:
             for actor in ACTORS:
                 for band in BANDS:
-                    yield from ((f"{actor}.{band}.{cap}", FieldKind.MONEY) for cap in CAPS)
-            yield from ((f"rescreenDays.{band}", FieldKind.WHOLE) for band in BANDS)
+                    yield from ((f"{actor}.{band}.{cap}", PolicyFieldKind.MONEY) for cap in CAPS)
+            yield from ((f"rescreenDays.{band}", PolicyFieldKind.WHOLE) for band in BANDS)
         case PolicyPrefix.THRESHOLDS:
-            yield "structuringThresholdsCents", FieldKind.AMOUNTS
+            yield "structuringThresholdsCents", PolicyFieldKind.AMOUNTS
             for name in LISTS:
-                yield f"{name}.countries", FieldKind.COUNTRIES
-                yield f"{name}.asOf", FieldKind.DAY
-                yield f"{name}.source", FieldKind.TEXT
+                yield f"{name}.countries", PolicyFieldKind.COUNTRIES
+                yield f"{name}.asOf", PolicyFieldKind.DAY
+                yield f"{name}.source", PolicyFieldKind.TEXT
         case PolicyPrefix.KRI:
             for place in range(len(body["lines"])):
-                yield f"lines[{place}].watch", FieldKind.NUMBER
-                yield f"lines[{place}].breach", FieldKind.NUMBER
-            yield from ((each, FieldKind.NUMBER) for each in SHARES)
-            yield "minObservations", FieldKind.WHOLE
+                yield f"lines[{place}].watch", PolicyFieldKind.NUMBER
+                yield f"lines[{place}].breach", PolicyFieldKind.NUMBER
+            yield from ((each, PolicyFieldKind.NUMBER) for each in SHARES)
+            yield "minObservations", PolicyFieldKind.WHOLE
         case _:
-            yield "rates", FieldKind.RATES
+            yield "rates", PolicyFieldKind.RATES
 
 
 def texts_of(kind: PolicyPrefix, body: Mapping[str, Any]) -> dict[str, str]:
@@ -125,7 +125,7 @@ def _value_at(body: Any, field: FormField) -> Any:
     return body
 
 
-def _text(kind: FieldKind, value: Any) -> str:
+def _text(kind: PolicyFieldKind, value: Any) -> str:
     if value is None:
         return ""
     if isinstance(value, float) and value.is_integer():
@@ -138,12 +138,14 @@ def _dollars(cents: str) -> str:
     return f"{int(cents) // 100:,}.{int(cents) % 100:02d}"
 
 
-_WRITTEN: Final[Mapping[FieldKind, Callable[[Any], str]]] = {
-    FieldKind.TICK: lambda value: "yes" if value else "",
-    FieldKind.MONEY: _dollars,
-    FieldKind.AMOUNTS: lambda value: "\n".join(map(_dollars, value)),
-    FieldKind.COUNTRIES: " ".join,
-    FieldKind.RATES: lambda value: "\n".join(f"{each['currency']} {each['day']} {each['rate']}" for each in value),
+_WRITTEN: Final[Mapping[PolicyFieldKind, Callable[[Any], str]]] = {
+    PolicyFieldKind.TICK: lambda value: "yes" if value else "",
+    PolicyFieldKind.MONEY: _dollars,
+    PolicyFieldKind.AMOUNTS: lambda value: "\n".join(map(_dollars, value)),
+    PolicyFieldKind.COUNTRIES: " ".join,
+    PolicyFieldKind.RATES: lambda value: "\n".join(
+        f"{each['currency']} {each['day']} {each['rate']}" for each in value
+    ),
 }
 
 
@@ -183,7 +185,7 @@ def _groups(form: Mapping[str, str], version: str, former: Mapping[str, Any]) ->
 
 def _is_left_out(field: FormField, former: Mapping[str, Any], form: Mapping[str, str]) -> bool:
     """Whether an empty field states nothing: a box that the former body does not state; all lengths of narratives."""
-    if field.kind is FieldKind.TICK:
+    if field.kind is PolicyFieldKind.TICK:
         return _value_at(former, field) is None
     lengths = f"{BODY}.minNarrativeChars."
     return field.name.startswith(lengths) and not any(form.get(f"{lengths}{each}", "").strip() for each in SEVERITIES)
@@ -208,14 +210,14 @@ def _number(text: str) -> int | float:
     return int(number) if number.is_integer() else number
 
 
-_READ: Final[Mapping[FieldKind, Callable[[str], Any]]] = {
-    FieldKind.TICK: bool,
-    FieldKind.WHOLE: lambda text: int(text.replace(",", "")),
-    FieldKind.NUMBER: _number,
-    FieldKind.MONEY: lambda text: str(typed_cents(text, BODY)) if text else None,
-    FieldKind.AMOUNTS: lambda text: [str(typed_cents(line, BODY)) for line in _lines(text)],
-    FieldKind.COUNTRIES: lambda text: text.replace(",", " ").split(),
-    FieldKind.RATES: lambda text: [*map(_rate, _lines(text))],
+_READ: Final[Mapping[PolicyFieldKind, Callable[[str], Any]]] = {
+    PolicyFieldKind.TICK: bool,
+    PolicyFieldKind.WHOLE: lambda text: int(text.replace(",", "")),
+    PolicyFieldKind.NUMBER: _number,
+    PolicyFieldKind.MONEY: lambda text: str(typed_cents(text, BODY)) if text else None,
+    PolicyFieldKind.AMOUNTS: lambda text: [str(typed_cents(line, BODY)) for line in _lines(text)],
+    PolicyFieldKind.COUNTRIES: lambda text: text.replace(",", " ").split(),
+    PolicyFieldKind.RATES: lambda text: [*map(_rate, _lines(text))],
 }
 
 

@@ -20,8 +20,8 @@ from clearhold.api.console.components.policy_fields import (
     LISTS,
     SEVERITIES,
     SHARES,
-    FieldKind,
     FormField,
+    PolicyFieldKind,
     fields_of,
 )
 from clearhold.api.console.components.settings import tick
@@ -29,8 +29,8 @@ from clearhold.api.policies.service import PolicyPrefix
 from clearhold.features.detectors.table import DETECTOR_OF
 from clearhold.features.policy.bodies import ClockPolicy, KriBody, PolicyBody
 
-_BY_LINES: Final = {FieldKind.AMOUNTS: "4", FieldKind.COUNTRIES: "3", FieldKind.RATES: "12"}
-_MODES: Final = {FieldKind.NUMBER: "decimal", FieldKind.WHOLE: "numeric", FieldKind.MONEY: "decimal"}
+_BY_LINES: Final = {PolicyFieldKind.AMOUNTS: "4", PolicyFieldKind.COUNTRIES: "3", PolicyFieldKind.RATES: "12"}
+_MODES: Final = {PolicyFieldKind.NUMBER: "decimal", PolicyFieldKind.WHOLE: "numeric", PolicyFieldKind.MONEY: "decimal"}
 _CAP_WORDS: Final = {"perTransactionCents": "One transfer", "dailyCents": "A day", "monthlyCents": "A month"}
 _LIST_WORDS: Final = {
     "callForAction": "Call for action",
@@ -63,7 +63,7 @@ class PolicyForm(msgspec.Struct, frozen=True, kw_only=True):
             case PolicyPrefix.KRI:
                 yield from self._kris(fields)
             case _:
-                yield self._field(fields["rates"], "Rates", FieldKind.RATES.value)
+                yield self._field(fields["rates"], "Rates", PolicyFieldKind.RATES.value)
 
     def other_faults(self) -> list[str]:
         """The faults that no field shows."""
@@ -137,12 +137,12 @@ class PolicyForm(msgspec.Struct, frozen=True, kw_only=True):
         ]
 
     def _thresholds(self, fields: Mapping[str, FormField]) -> Iterator[h.Node]:
-        yield self._field(fields["structuringThresholdsCents"], "Reporting thresholds", FieldKind.AMOUNTS.value)
+        yield self._field(fields["structuringThresholdsCents"], "Reporting thresholds", PolicyFieldKind.AMOUNTS.value)
         for name in LISTS:
             yield h.fieldset[
                 h.legend[_LIST_WORDS[name]],
-                self._field(fields[f"{name}.countries"], "Countries", FieldKind.COUNTRIES.value),
-                self._field(fields[f"{name}.asOf"], "As of", FieldKind.DAY.value),
+                self._field(fields[f"{name}.countries"], "Countries", PolicyFieldKind.COUNTRIES.value),
+                self._field(fields[f"{name}.asOf"], "As of", PolicyFieldKind.DAY.value),
                 self._field(fields[f"{name}.source"], "Source"),
             ]
 

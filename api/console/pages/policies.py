@@ -150,18 +150,18 @@ def _next_of(policy: Policy, versions: tuple[Policy, ...]) -> str:
 
 def _by_field(faults: Mapping[str, str]) -> dict[str, str]:
     """Faults by the name of the field that shows them: of a list typed as one text, that text."""
-    shown: dict[str, str] = {}
+    by_name: dict[str, str] = {}
     for path, sentence in faults.items():
         name, _, rest = path.partition("[")
         if rest and not name.endswith(".lines"):
-            shown.setdefault(name, f"entry {int(rest.partition(']')[0]) + 1} {sentence}")
+            by_name.setdefault(name, f"entry {int(rest.partition(']')[0]) + 1} {sentence}")
         else:
-            shown.setdefault(path, sentence)
-    return shown
+            by_name.setdefault(path, sentence)
+    return by_name
 
 
 class NextVersion(NamedTuple):
-    """The form as it was sent: refused, with faults by field, or ``planned`` as a request of the interface."""
+    """The sent form: refused, with faults by field, or ``planned`` as a request of the interface."""
 
     refused: str | None = None
     faults: Mapping[str, str] = NO_FAULTS
@@ -201,7 +201,7 @@ def _dry_run_later(visit: Visit, policy: Policy) -> h.Element:
 
 
 async def _dry_run(visit: Visit, query: DryRunRequest) -> h.Node:
-    """The answer, or why there is none now."""
+    """The answer, or a refusal in its place."""
     programs = {each.id: each.name for each in visit.services.programs.list(visit.principal, source=None)}
     try:
         return dry_run_view(await visit.services.dry_runs.run(visit.principal, query), programs)

@@ -90,7 +90,7 @@ def test_given_alerts_then_the_dry_run_counts_those_that_the_draft_would_have_ro
     assert {each["alertId"] for each in answer["examples"]} == set(otherwise)
     for change in answer["changes"]:
         places = tuple(
-            (change[side]["route"], change[side]["slaTier"], change[side]["held"]) for side in ("from", "to")
+            (change[side]["route"], change[side]["slaTier"], change[side]["autoHold"]) for side in ("from", "to")
         )
         assert change["alerts"] == expected[places]
     detectors = {each["detector"]: each for each in answer["byDetector"]}
