@@ -39,7 +39,7 @@ class CommittedRows:
         return next(iter(self._answer(sql, values, 1)), None)
 
     def _answer(self, sql: str, values: Sequence[Any] | Mapping[str, Any], most: int | None) -> list[Any]:
-        """The rows, at most so many, from memory where the thread reads for an answer and they are there."""
+        """The rows, or the first ``most``, from memory where the thread reads for an answer and they are there."""
 
         def run_statement() -> list[Any]:
             in_turn()

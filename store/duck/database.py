@@ -264,9 +264,7 @@ class BatchWriter:
         *,
         require_owner: Callable[[], None] = lambda: None,
     ) -> None:
-        """``chains`` links the facts; without it, batches with facts are refused. ``require_owner`` raises when the
-        batch may not be committed now.
-        """
+        """Without ``chains``, batches with facts are refused. ``require_owner`` raises when no commit is allowed now."""
         self._require_owner = require_owner
         self._cursor = connection.cursor()
         self._chains = chains
