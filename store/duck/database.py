@@ -264,7 +264,7 @@ class BatchWriter:
         *,
         require_owner: Callable[[], None] = lambda: None,
     ) -> None:
-        """Without ``chains``, batches with facts are refused. ``require_owner`` raises when no commit is allowed now."""
+        """Without ``chains``, batches with facts are refused. ``require_owner`` raises when none is allowed."""
         self._require_owner = require_owner
         self._cursor = connection.cursor()
         self._chains = chains
