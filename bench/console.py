@@ -2,10 +2,11 @@
 
 The bank is the one of ``bench lists``, and beside it a simulated program with all scenarios of the sandbox three times:
 its stacks are the workspaces that are read, with their transfers, scores and explanations. Each page is read alone, for
-the processor time that it costs the service, and after two reads that are not counted. Sizes are of the answers as
-``gzip -6`` makes them. Then pre-flights are asked at random times, in turns with and without ten analysts who read
-stacks and rows of the queue at a human pace. Where Chromium is installed, a browser works through the queue by keys and
-by scrolling.
+the processor time that it costs the service: the stacks each for the first time, then all pages again and again, after
+two reads that are not counted. Sizes are of the answers as ``gzip -6`` makes them. Then pre-flights are asked at random
+times beside the events of four programs, in turns with and without ten analysts who read stacks and rows of the queue
+at a human pace; the events make answers in memory old, as on any day. Where Chromium is installed, a browser works
+through the queue by keys and by scrolling.
 
 Unit    milliseconds; kB is 1,024 bytes
 """
@@ -27,7 +28,8 @@ from bench.analysts import PART, QUEUE, ROWS, Analysts, ask, signed_in
 from bench.callers import call
 from bench.console_browser import browsed
 from bench.harness import Figure, Promise, Run, percentile
-from bench.preflight import CONNECTIONS, Questions
+from bench.log_feed import PacedFeeder
+from bench.preflight import CONNECTIONS, Questions, traffic_of
 from bench.service import Service
 from bench.stream_events import Traffic
 from bench.workbench import PREFIX
@@ -44,12 +46,14 @@ WARM: Final = Promise(15)
 TIMES_PREFLIGHT: Final = Promise(1.1)
 ANALYSTS: Final = 10
 ASKED_PER_S: Final = 100
+EVENTS_PER_S: Final = 50
 CHROMIUM: Final = ("chromium", "chromium-browser", "google-chrome")
 _ALONE: Final = 30
 _SETTLED_S: Final = 5
 _KB: Final = 1_024
 _GZIP_LEVEL: Final = 6
 _SIMULATED: Final = "sandbox"
+_LIVE: Final = 4  # programs with events
 _QUEUE_OF_100: Final = f"{QUEUE}?limit=100"
 _SEEDS: Final = 3
 _DRAFT: Final = json_text({"narrative": "The person paid eight times within a day. " * 20, "recommendation": "hold"})
@@ -85,9 +89,10 @@ def run(run: Run) -> Iterator[Figure]:
             stories = [each.decode() for each in _STACK.findall(ask(link, simulated, headers)[1])]
         run.say(f"{len(stories)} stacks of the sandbox")
         yield from _pages(run, service, headers, stories, f"{programs} programs, {waiting:,} waiting alerts")
-        yield from _beside_preflights(
-            run, service, stories, tuple((each, f"program{at}") for at, each in enumerate(ids))
-        )
+        feeds = [each.feed._replace(traffic=traffic_of(f"live{at}", now)) for at, each in enumerate(known[:_LIVE])]
+        with PacedFeeder(service.socket, feeds, per_second=EVENTS_PER_S):
+            programs_of = tuple((each, f"program{at}") for at, each in enumerate(ids))
+            yield from _beside_preflights(run, service, stories, programs_of)
         chromium = next(filter(None, map(shutil.which, CHROMIUM)), None)
         if chromium is None:
             run.say("Chromium is not on PATH: the browser is not measured")
@@ -119,9 +124,16 @@ def _pages(run: Run, service: Service, headers: Mapping[str, str], stories: list
         following = _NEXT.search(queue)
         assert following is not None, "the queue has further rows"
         rows = (following[1] or following[2]).decode().replace("&amp;", "&")
-        largest = max(
-            stories, key=lambda each: len(ask(link, f"/console/stacks/{each}", dict(headers) | dict(PART))[1])
+        began_s, part_of = service.processor_s(), dict(headers) | dict(PART)
+        lengths = {each: len(ask(link, f"/console/stacks/{each}", part_of)[1]) for each in stories}
+        yield Figure(
+            name="a workspace for the first time, processor time",
+            value=1e3 * (service.processor_s() - began_s) / len(stories),
+            unit="ms",
+            promise=WORKSPACE,
+            note=f"the mean of {len(stories)}",
         )
+        largest = max(stories, key=lengths.__getitem__)
         pages: tuple[tuple[str, str, Mapping[str, str], Promise | None], ...] = (
             ("Today", "/console/today", {}, TODAY),
             ("the queue with its head", _QUEUE_OF_100, {}, None),
