@@ -36,6 +36,7 @@ from clearhold.api.policies.dry_run import DryRunService
 from clearhold.api.policies.service import PolicyService
 from clearhold.api.preflight.service import PreflightReads, PreflightService
 from clearhold.api.program_service import ProgramService
+from clearhold.api.proofs.routes import ProofService
 from clearhold.api.record.service import RecordService
 from clearhold.api.reports.service import ActorReports, ProgramReports
 from clearhold.api.reports.weekly import WeeklyReports
@@ -90,6 +91,7 @@ class ConsoleServices(NamedTuple):
     preflights: PreflightService
     program_reports: ProgramReports
     programs: ProgramService
+    proofs: ProofService
     record: RecordService
     rules: RuleService
     scorecards: ScorecardService

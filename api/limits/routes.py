@@ -13,6 +13,7 @@ from clearhold.api.limits.service import (
     LimitHistoryQuery,
     Limits,
     LimitService,
+    LimitsQuery,
     NewLimit,
     limit_rules,
 )
@@ -60,10 +61,11 @@ _READ: Final = _operation(
     id="getLimits",
     summary="All five kinds of cap of a program with their use now, and the changes that wait. A day and a month are "
     "of the calendar (UTC). `per_transaction` shows the largest outgoing transfer of the day, and the two kinds on one "
-    "entity the entity that uses most.",
+    "entity that of `entityId`, else the entity that uses most.",
     answers={200: Limits},
     refusals=(ErrorCode.PROGRAM_NOT_FOUND,),
     asks_owner=True,
+    query=RequestSchema(LimitsQuery),
     answer_example=LIMITS,
 )
 _HISTORY: Final = _operation(

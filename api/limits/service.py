@@ -13,7 +13,7 @@ import msgspec
 from clearhold.api.actions.schemas import Action
 from clearhold.api.actions.service import ActionService
 from clearhold.api.area import Resources
-from clearhold.api.http.fields import CentsText, CursorText, PageLimit, Prose
+from clearhold.api.http.fields import BankId, CentsText, CursorText, PageLimit, Prose
 from clearhold.api.http.validation import Failure
 from clearhold.api.lists.lists import DEFAULT_LIMIT, ListPage, Place, cursor_for, place_key, place_of, to_answer
 from clearhold.features.actions.changes import limit_change_of
@@ -127,6 +127,10 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     simulated: Simulated = msgspec.UNSET
 
 
+class LimitsQuery(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
+    entity_id: BankId | None = None
+
+
 class LimitHistoryQuery(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
     limit: PageLimit = DEFAULT_LIMIT
     cursor: CursorText | None = None
@@ -235,9 +239,10 @@ class LimitService:
         assert action.change is not None, "an action of this type has a change"
         return LimitAction(**msgspec.structs.asdict(action), limit=to_values(limit_change_of(action.change)))
 
-    async def read(self, principal: Principal, program_id: str) -> Limits:
+    async def read(self, principal: Principal, program_id: str, query: LimitsQuery) -> Limits:
+        """An entity that the program does not know has no use."""
         program, now = self._programs.read(principal, program_id), self._clock.now()
-        read = (await self._owner.query(program.id, ReadLimits(now))).value
+        read = (await self._owner.query(program.id, ReadLimits(now, query.entity_id))).value
         limits = Limits(
             program_id=program.id,
             as_of=format_instant(now),

@@ -30,7 +30,7 @@ from clearhold.features.state.transfer_table import UNPRICED
 
 _OUTGOING: Final = Direction.OUTGOING.value
 OR_MORE: Final = " or more (its US dollars are not stated)"
-_OF_ENTITY: Final = frozenset({CapKind.ENTITY_DAILY, CapKind.ENTITY_VELOCITY_24H})
+OF_ONE_ENTITY: Final = frozenset({CapKind.ENTITY_DAILY, CapKind.ENTITY_VELOCITY_24H})
 _DEBITS: Final = frozenset({CapKind.ACH_DEBIT_DAILY, CapKind.ACH_DEBIT_MONTHLY})
 
 
@@ -170,7 +170,7 @@ def _crossing(
     if cap is None or measure.value <= cap:
         return
     start, end = period_of(kind, at)
-    actor_id = actor.id if actor is not None and kind in _OF_ENTITY else None
+    actor_id = actor.id if actor is not None and kind in OF_ONE_ENTITY else None
     is_least = measure.is_least and kind is not CapKind.ENTITY_VELOCITY_24H
     yield CapCrossing(
         kind, cap, version.version, measure.value, measure.transfers, ends_at, start - 1, end, actor_id, is_least
@@ -229,8 +229,10 @@ UNUSED: Final = CapUsage(None, 0)
 _OUTGOING_NUMBERS: Final = sorted(OUTGOING_CLASSES)
 
 
-def cap_usage(program: ProgramState, now: int) -> Mapping[CapKind, CapUsage]:
-    """The use of every kind of cap, whether one is in force or not."""
+def cap_usage(program: ProgramState, now: int, *, entity_id: str | None = None) -> Mapping[CapKind, CapUsage]:
+    """The use of every kind of cap, whether one is in force or not. Of caps on one entity it is that of this entity
+    or owner of this account, else of the one that uses most.
+    """
     moved = program.transfers.moved_in_a_day(now)
     sent = np.isin(moved.class_id, _OUTGOING_NUMBERS) & (moved.at >= now - now % DAY_US) & (moved.cents != UNPRICED)
     actors, cents = moved.actor[sent], moved.cents[sent]
@@ -238,8 +240,8 @@ def cap_usage(program: ProgramState, now: int) -> Mapping[CapKind, CapUsage]:
         CapKind.ACH_DEBIT_DAILY: _debits(program, CapKind.ACH_DEBIT_DAILY, now),
         CapKind.ACH_DEBIT_MONTHLY: _debits(program, CapKind.ACH_DEBIT_MONTHLY, now),
         CapKind.PER_TRANSACTION: CapUsage(int(cents.max()), len(cents)) if len(cents) else UNUSED,
-        CapKind.ENTITY_DAILY: _most_of_one_entity(program, actors, cents),
-        CapKind.ENTITY_VELOCITY_24H: _most_of_one_entity(program, moved.actor, np.ones_like(moved.cents)),
+        CapKind.ENTITY_DAILY: _of_one_entity(program, entity_id, actors, cents),
+        CapKind.ENTITY_VELOCITY_24H: _of_one_entity(program, entity_id, moved.actor, np.ones_like(moved.cents)),
     }
 
 
@@ -248,10 +250,24 @@ def _debits(program: ProgramState, kind: CapKind, now: int) -> CapUsage:
     return CapUsage(cents, count) if count else UNUSED
 
 
+def _of_one_entity(
+    program: ProgramState, entity_id: str | None, actors: "np.ndarray[Any, Any]", values: "np.ndarray[Any, Any]"
+) -> CapUsage:
+    """The sum of the entity and its number of transfers, or the highest of one; an account counts as its owner."""
+    if entity_id is None:
+        return _most_of_one_entity(program, actors, values)
+    actor = program.known_actor(entity_id)
+    if actor is None:
+        return UNUSED
+    own = program.merged.get(actor.index, actor.index)
+    numbers = [each for each in np.unique(actors) if program.merged.get(int(each), int(each)) == own]
+    places = np.isin(actors, numbers)
+    return CapUsage(int(values[places].sum()), int(places.sum())) if places.any() else UNUSED
+
+
 def _most_of_one_entity(
     program: ProgramState, actors: "np.ndarray[Any, Any]", values: "np.ndarray[Any, Any]"
 ) -> CapUsage:
-    """The highest sum of one actor and its number of transfers; an account counts as the entity that owns it."""
     known = actors >= 0
     if not known.any():
         return UNUSED
@@ -299,9 +315,9 @@ class ProgramLimits(msgspec.Struct, frozen=True, kw_only=True):
     history: tuple[CapVersion, ...]
 
 
-def program_limits(program: ProgramState, *, at: int) -> ProgramLimits:
+def program_limits(program: ProgramState, *, at: int, entity_id: str | None = None) -> ProgramLimits:
     """The caps of a program, their use, and the requested changes."""
-    usage = cap_usage(program, at)
+    usage = cap_usage(program, at, entity_id=entity_id)
     return ProgramLimits(
         limits=tuple(
             ObservedCap(kind=kind, newest=program.caps.newest(kind), observed=usage[kind].observed, n=usage[kind].n)

@@ -72,12 +72,15 @@ class ScoreProposal(msgspec.Struct, frozen=True, tag=True):
 
 
 class ReadLimits(msgspec.Struct, frozen=True, tag=True):
-    """The program's caps, their use ``at`` that instant, their history, and the changes that wait for an approver."""
+    """The program's caps, their use ``at`` that instant, their history, and the changes that wait for an approver. Caps
+    on one entity have the use of ``entity_id``, or without it of the entity that uses most.
+    """
 
     at: int
+    entity_id: str | None = None
 
     def answer(self, program: ProgramState) -> ProgramLimits:
-        return program_limits(program, at=self.at)
+        return program_limits(program, at=self.at, entity_id=self.entity_id)
 
 
 class ReadCapUse(msgspec.Struct, frozen=True, tag=True):

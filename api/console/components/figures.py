@@ -7,7 +7,7 @@ from typing import Final, NamedTuple
 import htpy as h
 
 from clearhold.api.console.components.words import NO_VALUE, SHAPES, count
-from clearhold.features.core.vocabulary import Band
+from clearhold.features.core.vocabulary import HOLD_FROM, REVIEW_FROM, Band
 
 _polyline: Final = h.Element("polyline")
 _circle: Final = h.Element("circle")
@@ -21,6 +21,14 @@ _MOST: Final = 100
 
 STATES: Final[Mapping[str, str]] = {"breach": "■", "watch": "▲", "ok": "●", "unmeasured": "○"}
 """The shape of each state of an indicator, the worst first."""
+
+LEVELS: Final[Mapping[float, str]] = {
+    0.0: "0",
+    float(REVIEW_FROM): f"review {REVIEW_FROM}",
+    float(HOLD_FROM): f"hold {HOLD_FROM}",
+    100.0: "100",
+}
+"""The levels of a chart of scores: its ends, and where bands begin."""
 
 
 def sparkline(values: Sequence[int | None], words: str) -> h.Element:

@@ -12,6 +12,7 @@ from clearhold.api.console.visit import Visit
 from clearhold.api.limits.service import Cap, Limit, Limits, PendingLimit
 from clearhold.features.core.entries.actions import COUNTED_KINDS, CapKind
 from clearhold.features.core.errors import FieldCode, invalid
+from clearhold.features.limits.caps import OF_ONE_ENTITY
 
 NO_CAP: Final = "no limit"
 _DOLLARS: Final = re.compile(r"(?P<whole>[0-9]{1,3}(?:,[0-9]{3})+|[0-9]+)(?:\.(?P<cents>[0-9]{2}))?", re.ASCII)
@@ -66,6 +67,27 @@ def _row(limit: Limit) -> h.Element:
         h.td[moment(limit.since)],
         h.td[_by(limit)],
     ]
+
+
+def entity_use(limits: Limits) -> h.Node:
+    """The caps on one entity, with the use of the entity that they were read for."""
+    own = [each for each in limits.limits if each.kind in OF_ONE_ENTITY]
+    return h.section("#caps")[
+        h.h2["Caps of the program on one entity"],
+        h.ul(".plain")[(_entity_line(each) for each in own)],
+        h.p(".small")[
+            h.a(href=f"/console/programs/{limits.program_id}#limits")["All limits of the program"],
+            ", and their changes.",
+        ],
+    ]
+
+
+def _entity_line(limit: Limit) -> h.Element:
+    cap = limit.cap_count if limit.kind in COUNTED_KINDS else limit.cap_cents
+    used = "nothing moved" if limit.observed is None else f"{cap_words(limit.kind, limit.observed)} used now"
+    known = f" of {cap_words(limit.kind, cap)}" if cap is not None else ", no cap is in force"
+    number = f" (n = {limit.n:,}) " if limit.n else " "
+    return h.li[h.b[_WORDS[limit.kind]], f": {used}{known}{number}", _use(limit, cap)]
 
 
 def _use(limit: Limit, cap: Cap) -> h.Node:

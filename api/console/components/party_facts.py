@@ -6,7 +6,7 @@ from typing import Final
 import htpy as h
 
 from clearhold.api.accounts.routes import Account
-from clearhold.api.console.components.figures import sparkline
+from clearhold.api.console.components.figures import LEVELS, Axes, line_of, sparkline
 from clearhold.api.console.components.words import NO_VALUE, band_mark, band_name, count, moment, money, outsider, span
 from clearhold.api.parties.routes import Counterparty, Entity
 from clearhold.api.reports.schemas import ActorReport, BandTransition
@@ -16,6 +16,9 @@ from clearhold.features.core.vocabulary import Band
 
 Stated = Entity | Counterparty | Account
 _TRANSITIONS: Final = 8
+_SCORES: Final = 100
+_LINE_FROM: Final = 2
+_DATE: Final = len("2026-03-02")
 
 
 def band_change(change: BandTransition) -> h.Element:
@@ -76,10 +79,44 @@ def scores(report: ActorReport) -> h.Element:
     )
     return h.section("#scores")[
         h.h2["Score"],
-        h.p[sparkline(values, words), h.span(".small")[words]],
+        h.p[_score_line(report, words), h.span(".small")[words]],
+        _score_table(report) if known else None,
         h.ul(".plain")[(band_change(each) for each in reversed(report.transitions[-_TRANSITIONS:]))]
         if report.transitions
         else None,
+    ]
+
+
+def _score_line(report: ActorReport, words: str) -> h.Element:
+    """Over the levels of the bands where there are two scores or more."""
+    values = [each.score for each in report.history]
+    if sum(each is not None for each in values) < _LINE_FROM:
+        return sparkline(values, words)
+    days = [each.at[:_DATE] for each in report.history]
+    return line_of(values, None, words, ends=(0.0, 100.0), axes=Axes(LEVELS, days[0], days[-1]))
+
+
+def _score_table(report: ActorReport) -> h.Element:
+    newest = report.history[::-1][:_SCORES]
+    rest = len(report.history) - len(newest)
+    return h.details("#score-points")[
+        h.summary["Scores, as a table"],
+        h.div(".wide", tabindex="0", role="region", aria_label="Scores")[
+            h.table(".days")[
+                h.thead[h.tr[(h.th(scope="col")[each] for each in ("At", "Score", "n"))]],
+                h.tbody[
+                    (
+                        h.tr[
+                            h.th(scope="row")[moment(each.at)],
+                            h.td[band_mark(each.band, each.score)],
+                            h.td[f"{each.n:,}"],
+                        ]
+                        for each in newest
+                    )
+                ],
+            ]
+        ],
+        h.p(".small")[f"{rest:,} earlier ones are left out."] if rest else None,
     ]
 
 

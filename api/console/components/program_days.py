@@ -5,21 +5,14 @@ from typing import Final
 
 import htpy as h
 
-from clearhold.api.console.components.figures import STATES, Axes, line_of
+from clearhold.api.console.components.figures import LEVELS, STATES, Axes, line_of
 from clearhold.api.console.components.words import NO_VALUE, band_mark, count
 from clearhold.api.kris.routes import KriSnapshot
 from clearhold.api.reports.kri_words import kri_name, measured
 from clearhold.features.catalogue.kris import KriStatus, KriValue
-from clearhold.features.core.vocabulary import HOLD_FROM, REVIEW_FROM
 
 _DATE: Final = len("2026-03-02")
 _BARE: Final = "not measured"
-_LEVELS: Final = {
-    0.0: "0",
-    float(REVIEW_FROM): f"review {REVIEW_FROM}",
-    float(HOLD_FROM): f"hold {HOLD_FROM}",
-    100.0: "100",
-}
 
 ByDay = Mapping[str, KriSnapshot | None]
 """The last snapshot of each day by its date, the oldest first; None for a day without one."""
@@ -86,7 +79,7 @@ def score_days(days: ByDay) -> h.Node:
     if not known:
         return h.p[f"The score was {_BARE} on any of these {count(len(scores), 'day')}."]
     words = f"Scored on {len(known)} of {count(len(scores), 'day')}: {min(known)} to {max(known)}, last {known[-1]}"
-    axes = Axes(_LEVELS, min(days), max(days))
+    axes = Axes(LEVELS, min(days), max(days))
     return [
         h.p[line_of(scores, None, words, ends=(0.0, 100.0), axes=axes), h.span(".small")[words, "."]],
         h.details("#score-days")[

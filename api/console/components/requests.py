@@ -1,5 +1,6 @@
 """Requests for a second person, in words: what each is about, where it is read, and which wait for the reader."""
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Final
 
@@ -15,6 +16,7 @@ APPROVALS: Final = "/console/approvals"
 WAITING_REQUESTS: Final = ActionsQuery(status=(ActionStatus.REQUESTED,), limit=100)
 MOST_NAMED: Final = 3
 _LETTERS: Final = 8
+_MINTED: Final = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 ACTION_WORDS: Final[Mapping[ActionType, str]] = {
     ActionType.CLEAR_HOLD: "Release the hold",
     ActionType.CANCEL_TRANSFER: "Cancel the transfer",
@@ -41,9 +43,9 @@ def is_mine(visit: Visit, action: Action) -> bool:
 
 
 def request_title(action: Action) -> h.Node:
-    """Its words with the target; of an alert, the first letters of its id."""
+    """Its words with the target; of an id that was minted here, the first letters."""
     is_alert = action.target_type == TargetType.ALERT
-    name = action.target_id[:_LETTERS] if is_alert else action.target_id
+    name = action.target_id[:_LETTERS] if _MINTED.fullmatch(action.target_id) else action.target_id
     return f"{ACTION_WORDS[action.type]} ", "about alert " if is_alert else None, h.code(title=action.target_id)[name]
 
 

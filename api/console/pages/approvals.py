@@ -8,7 +8,7 @@ import htpy as h
 import msgspec
 
 from clearhold.api.actions.schemas import Action, ActionsQuery, ApprovalRequest, EndingRequest
-from clearhold.api.console.components.limits import cap_words
+from clearhold.api.console.components.limits import cap_words, kind_words
 from clearhold.api.console.components.nested import parts_of, spaced
 from clearhold.api.console.components.requests import (
     ACTION_WORDS,
@@ -180,7 +180,10 @@ def _change(change: Mapping[str, Any] | None) -> h.Node:
     if change is None:
         return None
     kind = change.get("kind")
-    words = {name: cap_words(CapKind(kind), change.get(name)) for name in _CAPS} if kind in set(CapKind) else {}
+    words = {}
+    if kind in set(CapKind):
+        words = {name: cap_words(CapKind(kind), change.get(name)) for name in _CAPS}
+        words["kind"] = kind_words(CapKind(kind))
     return h.table(".change")[
         h.tbody[
             (

@@ -34,7 +34,7 @@ from clearhold.api.http.envelope import retry_headers
 from clearhold.api.http.error_table import ERRORS
 from clearhold.api.http.request_schema import RequestSchema
 from clearhold.api.kris.routes import KriSnapshot, SnapshotsQuery
-from clearhold.api.limits.service import Limits, NewLimit, limit_rules
+from clearhold.api.limits.service import Limits, LimitsQuery, NewLimit, limit_rules
 from clearhold.api.lists.lists import moments_exist
 from clearhold.api.overview.routes import OverviewQuery
 from clearhold.api.reports.kri_words import NOT_MEASURED, kri_name, limit_words, measured
@@ -129,7 +129,7 @@ async def _snapshots(visit: Visit, report: ProgramReport) -> Sequence[KriSnapsho
 
 async def _limits(visit: Visit, program_id: str) -> Limits | None:
     try:
-        return await visit.services.limits.read(visit.principal, program_id)
+        return await visit.services.limits.read(visit.principal, program_id, LimitsQuery())
     except UnavailableError:
         return None
 

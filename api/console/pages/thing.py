@@ -9,14 +9,17 @@ import htpy as h
 
 from clearhold.api.alerts.schemas import AlertsQuery
 from clearhold.api.alerts.summaries import AlertSummary
+from clearhold.api.console.components.limits import entity_use
 from clearhold.api.console.components.party_facts import Stated, facts, scores, transfers
 from clearhold.api.console.components.timeline import timeline
 from clearhold.api.console.components.words import SENTENCE_LETTERS, band_mark, moment, outsider, outsider_prose
+from clearhold.api.console.pages.proof import proof_form
 from clearhold.api.console.pages.transfers import TRANSFER_FIELDS, transfers_path
 from clearhold.api.console.visit import Answer, HtmlAnswer, RedirectAnswer, Visit
 from clearhold.api.explain.service import ActorExplained, TransferExplained
 from clearhold.api.http.request_schema import RequestSchema
-from clearhold.api.parties.routes import PartyQuery
+from clearhold.api.limits.service import Limits, LimitsQuery
+from clearhold.api.parties.routes import Entity, PartyQuery
 from clearhold.api.reports.schemas import ActorQuery, ActorReport
 from clearhold.api.timeline.routes import TimelinePage, TimelineQuery
 from clearhold.api.transfers.service import TransferQuery, TransfersQuery, TransferSummary
@@ -33,6 +36,7 @@ _SUBJECT_FIELDS: Final[Mapping[str, str]] = {
     TimelineSubject.PROGRAM: "programId",
 }
 _SOME: Final = "20"
+_LIMITS: Final = RequestSchema(LimitsQuery)
 _TRANSFERS: Final = RequestSchema(TransfersQuery)
 _ACTORS: Final = (*TRANSFER_FIELDS, TimelineSubject.AGENT)
 _EXPORTED: Final = (TimelineSubject.ENTITY, TimelineSubject.COUNTERPARTY)
@@ -50,15 +54,18 @@ async def show(visit: Visit) -> Answer:
         _report(visit, kind, id_),
         _newest(visit, kind, id_),
     )
+    limits = await _limits(visit, stated)
     content = h.div(".thing")[
         h.header[
             h.p(".small")[kind],
             h.h1[_name(stated, report), h.code[id_]],
             _score(explained),
             _ways_on(visit, kind, id_),
+            proof_form(visit, kind, id_),
         ],
         None if stated is None else facts(stated, visit.now),
         None if report is None else scores(report),
+        None if limits is None else entity_use(limits),
         _reasons(explained),
         None if newest is None else transfers(newest, transfers_path(kind, id_, visit.query.get("programId"))),
         h.section[h.h2["Alerts"], _alert_list(alerts)],
@@ -119,6 +126,17 @@ async def _stated(visit: Visit, kind: str, id_: str) -> Stated | None:
             case _:
                 return None
     except NotFoundError:
+        return None
+
+
+async def _limits(visit: Visit, stated: Stated | None) -> Limits | None:
+    """The program's caps with the use of the entity; None for another thing."""
+    if not isinstance(stated, Entity):
+        return None
+    query = _LIMITS.read_query([("entityId", stated.id)])
+    try:
+        return await visit.services.limits.read(visit.principal, stated.program_id, query)
+    except UnavailableError:
         return None
 
 

@@ -72,6 +72,9 @@ def test_given_an_entity_then_its_facts_have_their_age_and_a_hostile_name_is_tex
     told = page.one("section", id="facts").text
     assert entity.json()["verificationStatus"].replace("_", " ").lower() in told
     assert "ago" in told
+    caps = page.one("section", id="caps").text
+    assert "Outgoing transfers of one entity in a day (UTC): 1,100.00 USD used now, no cap is in force (n = 11)" in caps
+    assert "Transfers of one entity in 24 hours: 11 used now" in caps
     report = api.client.get(f"/api/reports/actor/entity/{OWNER}", headers=api.operator(tenant))
     scores = [each["score"] for each in report.json()["history"]]
     assert scores

@@ -156,3 +156,24 @@ def test_given_a_cap_that_cannot_be_when_requested_then_400_names_the_field_and_
     assert {"path": path, "code": code} in answer.json()["fields"]
     assert "kind" not in path or len(answer.json()["fields"]) == 1
     assert not limits(api, tenant, program)["pending"]
+
+
+def test_given_two_entities_when_limits_are_read_for_one_then_the_caps_on_one_entity_have_its_use(
+    api: RunningApp, tenant: dict[str, Any], program: dict[str, Any]
+) -> None:
+    deliver(api, program, outgoing("acht_1", amount=70_00, bank_account_id="bacc_1"))
+    for number in (2, 3):
+        deliver(api, program, outgoing(f"acht_{number}", amount=20_00, bank_account_id="bacc_2"))
+
+    def use(**query: str) -> dict[str, tuple[Any, int]]:
+        answer = api.client.get(path_of(program), params=query, headers=api.operator(tenant))
+        assert answer.status_code == 200, answer.text
+        return {each["kind"]: (each["observed"], each["n"]) for each in answer.json()["limits"]}
+
+    assert (use()["entity_daily"], use()["entity_velocity_24h"]) == (("7000", 1), (2, 2))
+    of_one, of_other, of_unknown = (use(entityId=each) for each in ("bacc_1", "bacc_2", "enti_nowhere"))
+    assert (of_one["entity_daily"], of_one["entity_velocity_24h"]) == (("7000", 1), (1, 1))
+    assert (of_other["entity_daily"], of_other["entity_velocity_24h"]) == (("4000", 2), (2, 2))
+    assert of_unknown["entity_daily"] == (None, 0)
+    others = {"per_transaction", "ach_debit_daily", "ach_debit_monthly"}
+    assert {kind: of_unknown[kind] for kind in others} == {kind: use()[kind] for kind in others}

@@ -134,6 +134,11 @@ def assert_usage_agrees(run: Run, now: int) -> None:
     for kind in (CapKind.ENTITY_DAILY, CapKind.ENTITY_VELOCITY_24H):
         most = max((oracle.observed(kind, owner, now, known_at=now) for owner in owners), default=0)
         assert (usage[kind].observed or 0) == most
+        for actor in run.program.actors:
+            owner = run.program.merged.get(actor.index, actor.index)
+            of_one = cap_usage(run.program, now, entity_id=run.program.actors[owner].id)[kind]
+            assert (of_one.observed or 0) == oracle.observed(kind, owner, now, known_at=now)
+        assert cap_usage(run.program, now, entity_id="enti_nowhere")[kind] == (None, 0)
     of_day = [
         each.cents
         for each in run.transfers.known(now)

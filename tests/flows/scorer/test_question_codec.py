@@ -59,6 +59,7 @@ QUESTIONS: tuple[Any, ...] = (
     ActorIds(0, 3),
     CounterpartyIds(2, 5),
     ReadLimits(NOW),
+    ReadLimits(NOW, "enti_1"),
     ReadCapUse(NOW),
     EvaluateLadder(PROPOSED, NOW),
     ReadAutonomy(NOW),
