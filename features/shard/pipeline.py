@@ -114,7 +114,7 @@ def process_bank_event(program: ProgramState, event: Event, entry: LogEntry, emi
     is_tied = earlier is not _DUPLICATE and program.arrivals.note(event_at)
     position = EntryPosition(entry.shard, entry.offset, event_at, entry.appended_at)
     if earlier is not None:
-        outcome = outcome_again(earlier, kind, entry.body, position)
+        outcome = _again_or_failed(earlier, kind, entry, position, emit)
     else:
         follow_history(program, position, emit)
         outcome = _applied_or_failed(program, kind, event, entry, position, emit)
@@ -158,8 +158,21 @@ def _applied_or_failed(
     try:
         return _apply(program, kind, event, entry.body, position, emit)
     except Exception as error:  # noqa: BLE001 - any failure of one event: it is set aside, the others go on
-        emit(quarantine_row(entry, f"{type(error).__name__}: {error}"))
-        return EventOutcome(EventResult.FAILED)
+        return _failed(entry, error, emit)
+
+
+def _again_or_failed(
+    earlier: EventResult, kind: BankEventType, entry: LogEntry, position: EntryPosition, emit: Emit
+) -> EventOutcome:
+    try:
+        return outcome_again(earlier, kind, entry.body, position)
+    except Exception as error:  # noqa: BLE001 - as above
+        return _failed(entry, error, emit)
+
+
+def _failed(entry: LogEntry, error: Exception, emit: Emit) -> EventOutcome:
+    emit(quarantine_row(entry, f"{type(error).__name__}: {error}"))
+    return EventOutcome(EventResult.FAILED)
 
 
 def _apply(

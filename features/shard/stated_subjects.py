@@ -1,6 +1,6 @@
 """What an event says that it is about, where it has no effect because its id is used up."""
 
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 
@@ -10,7 +10,7 @@ from clearhold.features.bank.parties import account_id_of, counterparty_id_of, e
 from clearhold.features.bank.transfers import read_dispute, read_transfer
 from clearhold.features.core.log_entry import EntryPosition, EventOutcome, EventResult, EventSubjectType, SubjectOfEvent
 
-_PARTIES = {
+_PARTIES: Final = {
     "identity": (EventSubjectType.ENTITY, entity_id_of),
     "counterparty": (EventSubjectType.COUNTERPARTY, counterparty_id_of),
     "account": (EventSubjectType.ACCOUNT, account_id_of),

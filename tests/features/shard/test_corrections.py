@@ -7,7 +7,7 @@ import pytest
 from clearhold.features.core.log_entry import LogEntry
 from clearhold.features.core.rows.events import EventRow, QuarantineRow, TransferRow
 from clearhold.features.core.rows.parties import AccountRow, CounterpartyRow, EntityRow
-from clearhold.features.shard import pipeline
+from clearhold.features.shard import pipeline, stated_subjects
 from clearhold.features.shard.shard import ShardState
 from tests.support import bank_events as bank
 from tests.support.clock import T0
@@ -91,6 +91,20 @@ def test_given_an_event_that_cannot_be_applied_when_it_comes_then_it_failed_and_
 
     assert (failed.result, quarantined.error) == ("failed", "ZeroDivisionError: division by zero")
     assert results(story, (WIRE, other)) == [("applied", True)]
+
+
+def test_given_another_event_under_a_used_id_that_cannot_be_read_when_it_comes_then_it_failed_and_the_next_goes_on(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    story = ShardStory()
+    story.apply(entry(story, WIRE, bank.a_wire()))
+    with monkeypatch.context() as broken:
+        broken.setattr(stated_subjects, "read_transfer", lambda *_, **__: 1 / 0)
+        unread = story.apply(entry(story, WIRE, bank.a_wire(amount=7)))
+
+    assert (unread.one(EventRow).result, unread.one(EventRow).is_correction) == ("failed", False)
+    assert unread.one(QuarantineRow).error == "ZeroDivisionError: division by zero"
+    assert results(story, (WIRE, bank.a_wire(amount=7))) == [("conflicting", False)]
 
 
 PARTIES: Final[dict[str, tuple[str, bank.Data, dict[str, Any], Any]]] = {
