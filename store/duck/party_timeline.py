@@ -9,8 +9,9 @@ Cost    one pass over the versions of the thing's transfers, whatever the page: 
 Errors  none; the caller has found the thing within the principal's reach
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from enum import StrEnum
+from heapq import nsmallest
 from typing import Final, NamedTuple
 
 import msgspec
@@ -19,7 +20,21 @@ from clearhold.features.core.principal import Principal
 from clearhold.features.core.vocabulary import ActorType, SubjectType
 from clearhold.store.duck.committed_rows import CommittedRows
 from clearhold.store.duck.reports.alerts import ReportActors
-from clearhold.store.tables import TEXTS, listed
+from clearhold.store.duck.timeline_parts import (
+    ACTIONS,
+    ASSIGNED,
+    DECISIONS,
+    GIVEN,
+    LABELS,
+    LATEST_FIRST,
+    NEWEST,
+    NOTES,
+    OF_PROGRAM,
+    SCORES,
+    Line,
+    lines_of,
+)
+from clearhold.store.tables import listed
 
 # ruff: noqa: S608 - statements are built from constants; every value is a parameter
 
@@ -72,12 +87,10 @@ class TimelineRow(NamedTuple):
     words: tuple[str | None, ...]
 
 
-_OF_PROGRAM: Final = "tenant_id = $tenant AND program_id = $program"
-_GIVEN: Final = TEXTS.replace("?", "{}")
 _AFTER: Final = "(instant < $at OR (instant = $at AND key > $after))"
 _FIRST: Final = f"""
     SELECT id FROM (
-        SELECT id, '{{prefix}}:' || id AS key, epoch_us({{at}}) AS instant FROM {{table}} WHERE {_OF_PROGRAM}
+        SELECT id, '{{prefix}}:' || id AS key, epoch_us({{at}}) AS instant FROM {{table}} WHERE {OF_PROGRAM}
         GROUP BY id)
     WHERE {_AFTER} ORDER BY instant DESC, key LIMIT $limit"""
 _RETURNED_AT: Final = 'arg_max(struct_pack(at := returned_at), "offset").at'
@@ -87,9 +100,9 @@ _ON_PAGE: Final = " UNION ALL ".join(
 )
 _ALERTS_ON_PAGE: Final = f"id IN ({_FIRST.format(prefix='alert', at='min(opened_at)', table='alerts')})"
 _ALERTED: Final = f"""
-    SELECT number FROM transfers WHERE {_OF_PROGRAM} AND id IN (
-        SELECT transfer_id FROM alerts WHERE {_OF_PROGRAM} AND id = $subject)
-    UNION ALL SELECT transfer_number FROM alert_transfers WHERE {_OF_PROGRAM} AND alert_id = $subject"""
+    SELECT number FROM transfers WHERE {OF_PROGRAM} AND id IN (
+        SELECT transfer_id FROM alerts WHERE {OF_PROGRAM} AND id = $subject)
+    UNION ALL SELECT transfer_number FROM alert_transfers WHERE {OF_PROGRAM} AND alert_id = $subject"""
 _MINE: Final = {
     TimelineSubject.TRANSFER: "id = $subject",
     TimelineSubject.ALERT: f"number IN ({_ALERTED})",
@@ -97,31 +110,29 @@ _MINE: Final = {
     TimelineSubject.ACCOUNT: "account_id = $subject",
     TimelineSubject.PROGRAM: f"id IN ({_ON_PAGE})",
 }
-_OF_ACTOR: Final = f"(entity_id = $subject OR (entity_id IS NULL AND account_id IN {_GIVEN.format('$accounts')}))"
+_OF_ACTOR: Final = f"(entity_id = $subject OR (entity_id IS NULL AND account_id IN {GIVEN.format('$accounts')}))"
 _ACCUSED: Final = f"""
-    (subject_type IN {_GIVEN.format("$types")} AND subject_id = $subject)
-    OR (subject_type = '{SubjectType.ACCOUNT}' AND subject_id IN {_GIVEN.format("$accounts")})
+    (subject_type IN {GIVEN.format("$types")} AND subject_id = $subject)
+    OR (subject_type = '{SubjectType.ACCOUNT}' AND subject_id IN {GIVEN.format("$accounts")})
     OR (subject_type = '{SubjectType.TRANSFER}' AND subject_id IN (SELECT id FROM mine))
-    OR id IN (SELECT alert_id FROM alert_transfers WHERE {_OF_PROGRAM} AND transfer_number IN (SELECT number FROM mine))
+    OR id IN (SELECT alert_id FROM alert_transfers WHERE {OF_PROGRAM} AND transfer_number IN (SELECT number FROM mine))
 """
 _TARGETS: Final = f"""
-    (target_type IN {_GIVEN.format("$types")} AND target_id = $subject)
-    OR (target_type = '{SubjectType.ACCOUNT}' AND target_id IN {_GIVEN.format("$accounts")})
+    (target_type IN {GIVEN.format("$types")} AND target_id = $subject)
+    OR (target_type = '{SubjectType.ACCOUNT}' AND target_id IN {GIVEN.format("$accounts")})
     OR (target_type = '{SubjectType.TRANSFER}' AND target_id IN (SELECT id FROM mine))"""
-_NEWEST: Final = 'row_number() OVER (PARTITION BY id ORDER BY "offset" DESC) = 1'
-_LATEST_FIRST: Final = f'({2**63 - 1} - "offset")'
 _LINES: Final = f"""
     WITH mine AS MATERIALIZED (
         SELECT id, number, direction, rail, type, status, amount_cents, currency, bank_created_at, returned_at,
             return_code
-        FROM transfers WHERE {_OF_PROGRAM} AND {{mine}} QUALIFY {_NEWEST}
+        FROM transfers WHERE {OF_PROGRAM} AND {{mine}} QUALIFY {NEWEST}
     ), alerted AS MATERIALIZED (
         SELECT id, transfer_id, opened_at, severity, summary, subject_type, subject_id FROM alerts
-        WHERE {_OF_PROGRAM} AND ({{accused}}) QUALIFY {_NEWEST}
+        WHERE {OF_PROGRAM} AND ({{accused}}) QUALIFY {NEWEST}
     ), scorings AS (
         SELECT id, "offset", scored_at, score, score_band, lag(score_band) OVER (
             PARTITION BY id ORDER BY "offset") AS former_band
-        FROM transfers WHERE {_OF_PROGRAM} AND scored_at IS NOT NULL AND $of_transfers AND id IN (SELECT id FROM mine)
+        FROM transfers WHERE {OF_PROGRAM} AND scored_at IS NOT NULL AND $of_transfers AND id IN (SELECT id FROM mine)
     ), lines AS (
         SELECT epoch_us(bank_created_at) AS instant, 'money:' || id AS key, 'money' AS kind, id AS transfer_id,
             NULL AS alert_id, NULL AS disposition_id, NULL AS action_id, amount_cents, currency,
@@ -129,39 +140,33 @@ _LINES: Final = f"""
         FROM mine
         UNION ALL SELECT epoch_us(returned_at), 'return:' || id, 'money', id, NULL, NULL, NULL, amount_cents, currency,
             [return_code] FROM mine WHERE returned_at IS NOT NULL
-        UNION ALL SELECT epoch_us(scored_at), 'scored:' || {_LATEST_FIRST} || ':' || id, 'score', id, NULL, NULL, NULL,
+        UNION ALL SELECT epoch_us(scored_at), 'scored:' || {LATEST_FIRST} || ':' || id, 'score', id, NULL, NULL, NULL,
             NULL, NULL, ['{SubjectType.TRANSFER}', id, former_band, score_band, score::VARCHAR]
         FROM scorings WHERE score_band IS DISTINCT FROM former_band
-        UNION ALL SELECT epoch_us(scored_at), 'score:' || {_LATEST_FIRST} || ':' || id, 'score', NULL, NULL, NULL, NULL,
-            NULL, NULL, [subject_type, subject_id, former_band, band, score::VARCHAR]
-        FROM scores WHERE {_OF_PROGRAM} AND band <> former_band AND {{scored}}
+        UNION ALL {SCORES.format(which="{scored}")}
         UNION ALL SELECT epoch_us(opened_at), 'alert:' || id, 'alert', transfer_id, id, NULL, NULL, NULL, NULL,
             [severity, summary] FROM alerted
-        UNION ALL SELECT epoch_us(created_at), 'decision:' || id, 'decision', NULL, alert_id, id, action_id, NULL, NULL,
-            [decision, decided_by] FROM (
-                SELECT * FROM dispositions WHERE {_OF_PROGRAM} AND {{decided}} QUALIFY {_NEWEST})
-        UNION ALL SELECT epoch_us(min(updated_at)), 'action:' || id || ':' || status, 'action', NULL,
-            arg_max(alert_id, "offset"), NULL, id, NULL, NULL, [arg_max(type, "offset"), status,
-            arg_max(target_type, "offset"), arg_max(target_id, "offset"), arg_max(requested_by, "offset"),
-            arg_max(approved_by, "offset"), arg_max(ended_by, "offset")]
-        FROM actions WHERE {_OF_PROGRAM} AND {{acted}} GROUP BY id, status
-        UNION ALL SELECT epoch_us(created_at), 'label:' || id, 'label', transfer_id, NULL, NULL, NULL, NULL, NULL,
-            [label, source, recorded_by] FROM (
-                SELECT * FROM labels WHERE {_OF_PROGRAM} AND {{labelled}} QUALIFY {_NEWEST})
-        UNION ALL SELECT epoch_us(created_at), 'note:' || id, 'note', NULL, alert_id, NULL, NULL, NULL, NULL,
-            [written_by] FROM alert_notes WHERE {_OF_PROGRAM} AND {{decided}}
-        UNION ALL SELECT epoch_us(created_at), 'assigned:' || id, 'assigned', NULL, alert_id, NULL, NULL, NULL, NULL,
-            [assignee, assigned_by] FROM alert_assignments WHERE {_OF_PROGRAM} AND {{decided}}
+        UNION ALL {DECISIONS.format(which="{decided}")}
+        UNION ALL {ACTIONS.format(which="{acted}")}
+        UNION ALL {LABELS.format(which="{labelled}")}
+        UNION ALL {NOTES.format(which="{decided}")}
+        UNION ALL {ASSIGNED.format(which="{decided}")}
     )
-    SELECT instant, key, $program, kind, transfer_id, alert_id, disposition_id, action_id, amount_cents, currency, words
-    FROM lines WHERE kind IN {_GIVEN.format("$kinds")} AND {_AFTER} ORDER BY instant DESC, key LIMIT $limit"""
-_OF_SUBJECT: Final = "subject_type IN {} AND subject_id = $subject".format(_GIVEN.format("$types"))
+    SELECT instant, key, kind, transfer_id, alert_id, disposition_id, action_id, amount_cents, currency, words
+    FROM lines WHERE kind IN {GIVEN.format("$kinds")} AND {_AFTER} ORDER BY instant DESC, key LIMIT $limit"""
+_OF_SUBJECT: Final = "subject_type IN {} AND subject_id = $subject".format(GIVEN.format("$types"))
 _OF_ALERT: Final = """(subject_type, subject_id) IN (
     SELECT CASE subject_type WHEN 'entity' THEN unnest(['entity', 'agent']) ELSE subject_type END, subject_id
     FROM alerted)"""
 _DECIDED: Final = "alert_id IN (SELECT id FROM alerted)"
 _EVERYTHING: Final = "true"
 _END_OF_TIME: Final = 2**62
+_PARTIES: Final = {
+    TimelineSubject.ENTITY,
+    TimelineSubject.AGENT,
+    TimelineSubject.COUNTERPARTY,
+    TimelineSubject.ACCOUNT,
+}
 
 
 def _sql_of(subject: TimelineSubject) -> str:
@@ -199,23 +204,48 @@ class PartyTimeline(CommittedRows):
             actors = ReportActors(self._connection)
             accounts = actors.find(principal, wanted.program_id, subject, wanted.subject_id).account_ids
         types: Sequence[str] = [ActorType.ENTITY, ActorType.AGENT] if of_party else [subject]
-        instant, last = (_END_OF_TIME, "") if after is None else after
-        sql = _sql_of(subject)
+        kinds = wanted.kinds or tuple(TimelineKind)
         values = {
             "tenant": principal.tenant_id,
             "program": wanted.program_id,
             "subject": wanted.subject_id,
             "accounts": listed(accounts),
             "types": listed(types),
+        }
+        place = (_END_OF_TIME, "") if after is None else after
+        lines = None
+        if subject in _PARTIES:
+            lines = lines_of(self._read, values, _MINE.get(subject, _OF_ACTOR), kinds)
+        if lines is None:
+            lines = self._in_one(subject, values, kinds, place, limit)
+        else:
+            behind = (-place[0], place[1])
+            lines = nsmallest(limit, (line for line in lines if _order(line) > behind), key=_order)
+        return [
+            TimelineRow._make((at, key, wanted.program_id, TimelineKind(kind), *ids, tuple(words)))
+            for at, key, kind, *ids, words in lines
+        ]
+
+    def _in_one(
+        self,
+        subject: TimelineSubject,
+        values: Mapping[str, object],
+        kinds: Sequence[TimelineKind],
+        place: tuple[int, str],
+        limit: int,
+    ) -> list[Line]:
+        """The page by one statement."""
+        sql = _sql_of(subject)
+        every = dict(values) | {
             "of_transfers": subject in {TimelineSubject.TRANSFER, TimelineSubject.ALERT},
-            "kinds": listed(wanted.kinds or tuple(TimelineKind)),
-            "at": instant,
-            "after": last,
+            "kinds": listed(kinds),
+            "at": place[0],
+            "after": place[1],
             "limit": limit,
         }
-        used = {name: value for name, value in values.items() if f"${name}" in sql}
-        rows = self._read(sql, used)
-        return [
-            TimelineRow._make((at, key, program_id, TimelineKind(kind), *ids, tuple(words)))
-            for at, key, program_id, kind, *ids, words in rows
-        ]
+        return self._read(sql, {name: value for name, value in every.items() if f"${name}" in sql})
+
+
+def _order(line: Line) -> tuple[int, str]:
+    """The newest first, then by key."""
+    return -line[0], line[1]

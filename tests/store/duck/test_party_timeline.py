@@ -2,9 +2,11 @@
 
 from collections.abc import Iterable, Iterator
 from typing import Any, Final
+from unittest.mock import patch
 
 import duckdb
 import msgspec
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -12,6 +14,7 @@ from clearhold.features.core.principal import Principal, PrincipalKind
 from clearhold.features.core.rows.alerts import AlertRow, AlertTransferRow, DispositionRow, LabelRow
 from clearhold.features.core.rows.events import TransferRow
 from clearhold.features.core.rows.parties import ScoreRow
+from clearhold.store.duck import timeline_parts
 from clearhold.store.duck.database import BatchWriter
 from clearhold.store.duck.party_timeline import PartyTimeline, TimelineFilter, TimelineKind, TimelineSubject
 from clearhold.store.tables import row_tables
@@ -203,13 +206,16 @@ SUBJECTS: Final = [
 ]
 
 
+@pytest.mark.parametrize("few", [timeline_parts.FEW, 1])
 @given(rows=tables_of_rows(), kinds=st.none() | st.sets(st.sampled_from(TimelineKind), min_size=1).map(tuple))
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_given_random_rows_when_paged_then_each_row_comes_once_in_order_as_read_by_hand(
     database: duckdb.DuckDBPyConnection,
+    few: int,
     rows: dict[type[msgspec.Struct], list[Any]],
     kinds: tuple[TimelineKind, ...] | None,
 ) -> None:
+    """By small statements, and by one where there are more than a few."""
     for table in TABLES:
         database.execute(f"DELETE FROM {table}")  # noqa: S608 - a constant
     BatchWriter(database).commit(row_tables(rows), {}, AT)
@@ -219,7 +225,8 @@ def test_given_random_rows_when_paged_then_each_row_comes_once_in_order_as_read_
         wanted = TimelineFilter(program_id=PROGRAM, subject=subject, subject_id=subject_id, kinds=kinds)
         expected = by_hand(rows, wanted)
         found, after = list[tuple[int, str]](), None
-        while page := timeline.list_page(OPERATOR, wanted, after, 3):
-            found += [(row.at, row.id) for row in page]
-            after = found[-1]
+        with patch.object(timeline_parts, "FEW", few):
+            while page := timeline.list_page(OPERATOR, wanted, after, 3):
+                found += [(row.at, row.id) for row in page]
+                after = found[-1]
         assert found == expected, subject
