@@ -7,7 +7,7 @@ have a separate document.
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from http import HTTPStatus
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import msgspec
 from litestar import Litestar
@@ -108,6 +108,24 @@ _FIRST_SENTENCE: Final = re.compile(r"(.+?)(?:\. |\.$|$)", re.DOTALL)
 def document_of(app: Litestar, *, base_url: str, administration: bool = False) -> bytes:
     """The document of the app's public routes, or of the administration's, as JSON."""
     operations = sorted(_operations(app, administration=administration), key=lambda each: each[:2])
+    key = tuple((path, method, id(operation)) for path, method, operation in operations)
+    if key not in _contents:
+        _contents[key] = _Content(operations, _content_of(operations, administration=administration))
+    return msgspec.json.encode({**_contents[key].document, "servers": [{"url": base_url}]})
+
+
+class _Content(NamedTuple):
+    """A document but for the address of the service, and the operations, whose identities stay theirs."""
+
+    operations: list[Described]
+    document: dict[str, Any]
+
+
+_contents: Final[dict[tuple[tuple[str, str, int], ...], _Content]] = {}
+"""Of the applications of this process: one for the public routes, one for the administration's."""
+
+
+def _content_of(operations: list[Described], *, administration: bool) -> dict[str, Any]:
     schemas = schemas_of([operation for _, _, operation in operations])
     paths: dict[str, dict[str, Any]] = {}
     for path, method, operation in operations:
@@ -117,7 +135,7 @@ def document_of(app: Litestar, *, base_url: str, administration: bool = False) -
     with_parts, components = with_components(paths)
     shared, examples = with_shared_examples(with_parts)
     queries = {schemas.name_of(each[2].query) for each in operations if each[2].query is not None}
-    document = {
+    return {
         "openapi": "3.1.0",
         "info": {
             "title": TITLE,
@@ -125,7 +143,7 @@ def document_of(app: Litestar, *, base_url: str, administration: bool = False) -
             "description": ADMIN_INFO if administration else CONVENTIONS,
             "license": {"name": "Apache-2.0", "identifier": "Apache-2.0"},
         },
-        "servers": [{"url": base_url}],
+        "servers": [],
         "tags": [{"name": tag, "description": words} for tag, words in {**TAGS, **ADMIN_TAGS}.items() if tag in tags],
         "paths": shared,
         "components": {
@@ -135,7 +153,6 @@ def document_of(app: Litestar, *, base_url: str, administration: bool = False) -
             **components,
         },
     }
-    return msgspec.json.encode(document)
 
 
 def wire_path(path: str) -> str:
