@@ -2,16 +2,13 @@
 checks of their readiness.
 """
 
-import os
-import sys
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack, closing
 from pathlib import Path
-from typing import Final, NamedTuple, NoReturn
+from typing import NamedTuple
 from urllib.parse import urlsplit
 
 import duckdb
-import structlog
 
 from clearhold.api.area import RecordStores, Stores
 from clearhold.api.settings import Settings
@@ -39,18 +36,10 @@ from clearhold.store.record.reading import LastVerifications
 from clearhold.store.redis_log.appender import LogAppender
 from clearhold.store.redis_log.connect import BegunRedis, RedisMemory, begun_redis, connect_async, connect_sync
 from clearhold.store.redis_log.health import RedisHealth
-from clearhold.store.redis_log.owner import (
-    ANSWERS_WITHIN_S,
-    LogOwnership,
-    address_here,
-    node_of,
-    taken,
-)
+from clearhold.store.redis_log.owner import LogOwnership, owned_log
 from clearhold.store.redis_log.progress import LogProgress
-from clearhold.store.redis_log.reader import LogReader, identity_in
+from clearhold.store.redis_log.reader import LogReader
 from clearhold.store.state_snapshots import StateSnapshots
-
-log = structlog.get_logger()
 
 
 class OpenedScoring(NamedTuple):
@@ -59,10 +48,6 @@ class OpenedScoring(NamedTuple):
     scorers: Scorers
     progress: LogProgress
     segments: LogSegments
-
-
-FENCED: Final = 3
-"""The exit code of a service that no longer owns its log."""
 
 
 class BegunLog(NamedTuple):
@@ -79,30 +64,8 @@ class BegunLog(NamedTuple):
 def begun_log(settings: Settings, data_dir: DataDir, base_url: str, opened: ExitStack) -> BegunLog:
     """The log's Redis, started or checked, and a named one taken."""
     begun = begun_redis(settings.redis_url, data_dir, opened)
-    return BegunLog(begun, _owned_log(settings, data_dir, base_url, opened))
-
-
-def _owned_log(settings: Settings, data_dir: DataDir, address: str, opened: ExitStack) -> LogOwnership | None:
-    """The ownership of the log in a named Redis, until ``opened`` ends; None with the embedded one, which is in the
-    directory and has its lock. A Redis with another directory's log is left to the refusal of ``join_log``.
-    """
-    if settings.redis_url is None:
-        return None
-    client = opened.enter_context(closing(connect_sync(settings.redis_url, answers_within_s=ANSWERS_WITHIN_S)))
-    if identity_in(client) not in {None, data_dir.identity}:
-        return None
-    ownership = taken(client, node_of(data_dir.path), address_here(address), take_over=settings.take_over)
-    opened.callback(ownership.release)
-    ownership.start(_end_fenced)
-    return ownership
-
-
-def _end_fenced(sentence: str) -> NoReturn:
-    """End at once: an orderly end would commit, deliver and sign what the other service commits, delivers and signs."""
-    log.critical("fenced", error=sentence)
-    sys.stderr.write(f"{sentence}\n")
-    sys.stderr.flush()
-    os._exit(FENCED)
+    ownership = owned_log(settings.redis_url, data_dir, base_url, opened, take_over=settings.take_over)
+    return BegunLog(begun, ownership)
 
 
 def begun_scoring(count: int, data_dir: DataDir, target: str | Path, opened: ExitStack) -> OpenedScoring:

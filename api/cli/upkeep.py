@@ -24,6 +24,7 @@ from clearhold.store.keys import SecretBox, SigningKeys
 from clearhold.store.lake.log_segments import LogSegments
 from clearhold.store.lake.segment_files import DamagedSegmentError
 from clearhold.store.redis_log.connect import EmbeddedRedis, check_external, connect_sync, redis_target
+from clearhold.store.redis_log.owner import owned_log
 from clearhold.store.redis_log.reader import LogReader
 
 FAILURES: Final = (StartupError, DamagedSegmentError, ConnectionError, OSError)
@@ -68,7 +69,9 @@ def rebuilt(data: Path, *, accept_loss: bool, is_restoring: bool = False) -> Reb
     clock, screen, master_key = SystemClock(), Console(stderr=True), setting("master_key_file", os.environ)
     with ExitStack() as opened:
         data_dir = opened.enter_context(DataDir.open(data, master_key=master_key, is_restoring=is_restoring))
-        target = redis_target(setting("redis_url", os.environ), data_dir, opened)
+        redis_url = setting("redis_url", os.environ)
+        target = redis_target(redis_url, data_dir, opened)
+        owned_log(redis_url, data_dir, "clearhold rebuild", opened)
         seals = data_dir.entry_seals()
         segments = LogSegments(data_dir.lake_dir, seals=seals)
         joining = Joining(data_dir, target, segments, clock=clock, accept_loss=accept_loss)

@@ -74,6 +74,12 @@ def measure_process(
     for unit, read in (("entries", lambda: appender.waiting_entries), ("bytes", lambda: appender.waiting_bytes)):
         name = f"clearhold_log_append_waiting_{unit}"
         Gauge(name, f"Log {unit} waiting to be sent.", registry=registry).set_function(read)
+    owner = appender.ownership
+    epoch = "The epoch of this service as the owner of the log in a named Redis, else 0."
+    Gauge("clearhold_log_owner_epoch", epoch, registry=registry).set_function(lambda: owner.epoch if owner else 0)
+    age = "Time since this service last renewed its ownership of the log; 0 with the embedded Redis."
+    renewed = Gauge("clearhold_log_owner_renewed_seconds", age, registry=registry)
+    renewed.set_function(lambda: owner.renewed_s_ago if owner else 0.0)
     for what, read in (("used", lambda: memory.used_bytes), ("limit", lambda: memory.limit_bytes)):
         Gauge(f"clearhold_redis_{what}_bytes", f"Memory of Redis: {what}.", registry=registry).set_function(read)
 

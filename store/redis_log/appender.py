@@ -99,7 +99,7 @@ class LogAppender:
         numbers: Sequence[int] = (),
         ownership: LogOwnership | None = None,
     ) -> None:
-        self._ownership = ownership
+        self.ownership = ownership
         self._writes: LogWrites = PlainWrites() if ownership is None else ownership.writes
         self.identity, self._seals = identity, seals
         self._numbers = list(numbers) or [0] * shards
@@ -197,7 +197,7 @@ class LogAppender:
         self, key: str, stream_id: str, contents: tuple[str, str, int, bytes], number: int | None = None
     ) -> StreamEntry:
         seal = b"" if self._seals is None else self._seals.seal(key, *contents, number=number)
-        return StreamEntry(key, stream_id, entry_fields(*contents, seal))
+        return key, stream_id, entry_fields(*contents, seal)
 
     def _note(self, shard: int, offset: int) -> None:
         self._last[shard] = max(self._last[shard], offset)
@@ -219,7 +219,7 @@ class LogAppender:
         loop = asyncio.get_running_loop()
         append = _Append(write, done=loop.create_future(), began=loop.time())
         self._waiting.append(append)
-        self.waiting_bytes += len(write.commands)
+        self.waiting_bytes += len(write[0])
         self._write_waiting()
         return ids_of(await append.done)
 
@@ -255,7 +255,7 @@ class LogAppender:
     def _replied(self, reply: Any) -> None:
         if not self._under_way:
             self._fail_all(RedisConnectionError("Redis sent an answer without a command."))
-        elif self._ownership is not None and isinstance(reply, ResponseError) and self._ownership.note(reply):
+        elif self.ownership is not None and isinstance(reply, ResponseError) and self.ownership.note(reply):
             self._fail_all(reply)  # A new connection loads the functions.
         elif self._under_way[0].take(reply):
             self._under_way.popleft()
@@ -335,7 +335,7 @@ class LogAppender:
             await self._last_connection.replace_by(connection)
             if self._same_log is not None:
                 await self._same_log.require(connection, self._last)
-            if self._ownership is not None:
+            if self.ownership is not None:
                 await load_library_on(connection)
         except BaseException:
             await self._release(connection)

@@ -17,23 +17,26 @@ Errors  ``StartupError`` while another owner is live; ``RedisSettingsError`` for
 
 import os
 import socket
+import sys
 import time
 from collections import deque
 from collections.abc import Callable
+from contextlib import ExitStack, closing
 from hashlib import sha256
 from pathlib import Path
 from threading import Event, Lock, Thread
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, NoReturn
 
 import redis
 import structlog
 from redis.asyncio.connection import AbstractConnection
 from redis.exceptions import RedisError, ResponseError
 
+from clearhold.store.data_dir import DataDir
 from clearhold.store.errors import StartupError
 from clearhold.store.redis_log.child import LEAST_VERSION
-from clearhold.store.redis_log.connect import RedisSettingsError
-from clearhold.store.redis_log.reader import TRIMMED, shard_key, stream_id_of
+from clearhold.store.redis_log.connect import RedisSettingsError, connect_sync
+from clearhold.store.redis_log.reader import TRIMMED, identity_in, shard_key, stream_id_of
 from clearhold.store.redis_log.writes import OWNER, FencedWrites
 
 LIBRARY_NAME: Final = "clearhold"
@@ -46,6 +49,9 @@ LIVE_S: Final = 5.0
 
 CURRENT_WITHIN_S: Final = 4.0
 """The time since a renewal within which the log has no other owner; below ``LIVE_S``."""
+
+FENCED_EXIT: Final = 3
+"""The exit code of a process that no longer owns its log."""
 
 ANSWERS_WITHIN_S: Final = 1.0
 _RETRY_S: Final = 0.2
@@ -84,11 +90,6 @@ def node_of(folder: Path) -> LogNode:
     own = f"{path.read_bytes().hex()} {status.st_ino} {status.st_ctime_ns}"
     boot = _BOOT.read_text(encoding="ascii").strip() if _BOOT.exists() else socket.gethostname()
     return LogNode(f"node_{sha256(own.encode()).hexdigest()[:12]}", boot)
-
-
-def address_here(url: str) -> str:
-    """The address of this service as other nodes see it, in one line."""
-    return f"{socket.gethostname()} ({url})"
 
 
 def _require_functions(client: redis.Redis) -> None:
@@ -268,3 +269,29 @@ def _taken(client: redis.Redis, node: LogNode, address: str, *, take_over: bool)
             log.info("owner_watched", node=their_node.decode(), address=their_address.decode())
         watched = watched or their_beat
         time.sleep(_LOOK_EVERY_S)
+
+
+def owned_log(
+    redis_url: str | None, data_dir: DataDir, url: str, opened: ExitStack, *, take_over: bool = False
+) -> LogOwnership | None:
+    """The ownership of the log in a named Redis, until ``opened`` ends; None with the embedded one, which is in the
+    directory and has its lock. A Redis with another directory's log is left to the refusal of ``join_log``.
+    """
+    if redis_url is None:
+        return None
+    client = opened.enter_context(closing(connect_sync(redis_url, answers_within_s=ANSWERS_WITHIN_S)))
+    if identity_in(client) not in {None, data_dir.identity}:
+        return None
+    address = f"{socket.gethostname()} ({url})"
+    ownership = taken(client, node_of(data_dir.path), address, take_over=take_over)
+    opened.callback(ownership.release)
+    ownership.start(_end_fenced)
+    return ownership
+
+
+def _end_fenced(sentence: str) -> NoReturn:
+    """End at once: an orderly end would commit, deliver and sign what the other service commits, delivers and signs."""
+    log.critical("fenced", error=sentence)
+    sys.stderr.write(f"{sentence}\n")
+    sys.stderr.flush()
+    os._exit(FENCED_EXIT)

@@ -6,7 +6,7 @@ are in the log together, as those of a MULTI are.
 """
 
 from collections.abc import Iterable, Sequence
-from typing import Any, Final, NamedTuple, Protocol
+from typing import Any, Final, Protocol
 
 from clearhold.store.redis_log.pipeline import command
 from clearhold.store.redis_log.reader import TENANTS
@@ -15,19 +15,13 @@ OWNER: Final = "log:owner"
 """A hash: the owner of the log in a named Redis."""
 
 
-class StreamEntry(NamedTuple):
-    """An entry for a stream; ``fields`` are names and values, alternating."""
+StreamEntry = tuple[str, str, tuple[str | int | bytes, ...]]
+"""Key and id of an entry for a stream, and its fields: names and values, alternating."""
 
-    key: str
-    stream_id: str
-    fields: tuple[str | int | bytes, ...]
-
-
-class PackedWrite(NamedTuple):
-    """Commands, and the number of their replies, of which the last one has the ids of the entries."""
-
-    commands: bytes
-    replies: int
+PackedWrite = tuple[bytes, int]
+"""Commands, and the number of their replies, of which the last one has the ids of the entries. Plain tuples: each
+event costs one of both.
+"""
 
 
 class LogWrites(Protocol):
@@ -48,7 +42,7 @@ class PlainWrites:
 
     def entries(self, entries: Sequence[StreamEntry]) -> PackedWrite:
         if len(entries) == 1:
-            return PackedWrite(_added(entries[0]), 1)
+            return _added(entries[0]), 1
         return _transaction(map(_added, entries))
 
     def control(self, tenant_id: str, entries: Sequence[StreamEntry]) -> PackedWrite:
@@ -62,25 +56,26 @@ class FencedWrites:
         self._epoch = epoch
 
     def entries(self, entries: Sequence[StreamEntry]) -> PackedWrite:
-        keys = [entry.key for entry in entries]
+        keys = [key for key, _, _ in entries]
         count, arguments = 1 + len(keys), _arguments(entries)
-        return PackedWrite(command("FCALL", "clearhold_append", count, OWNER, *keys, self._epoch, *arguments), 1)
+        return command("FCALL", "clearhold_append", count, OWNER, *keys, self._epoch, *arguments), 1
 
     def control(self, tenant_id: str, entries: Sequence[StreamEntry]) -> PackedWrite:
-        keys = [entry.key for entry in entries]
+        keys = [key for key, _, _ in entries]
         count, arguments = 2 + len(keys), _arguments(entries)
         name = "clearhold_append_control"
-        return PackedWrite(command("FCALL", name, count, OWNER, TENANTS, *keys, self._epoch, tenant_id, *arguments), 1)
+        return command("FCALL", name, count, OWNER, TENANTS, *keys, self._epoch, tenant_id, *arguments), 1
 
 
 def _added(entry: StreamEntry) -> bytes:
-    return command("XADD", entry.key, entry.stream_id, *entry.fields)
+    key, stream_id, fields = entry
+    return command("XADD", key, stream_id, *fields)
 
 
 def _transaction(commands: Iterable[bytes]) -> PackedWrite:
     parts = [command("MULTI"), *commands, command("EXEC")]
-    return PackedWrite(b"".join(parts), len(parts))
+    return b"".join(parts), len(parts)
 
 
 def _arguments(entries: Sequence[StreamEntry]) -> list[str | int | bytes]:
-    return [word for entry in entries for word in (entry.stream_id, len(entry.fields), *entry.fields)]
+    return [word for _, stream_id, fields in entries for word in (stream_id, len(fields), *fields)]

@@ -16,12 +16,13 @@ import httpx
 import pytest
 from redis import Redis
 
-from clearhold.api.opening import FENCED
 from clearhold.features.core.instants import format_instant
 from clearhold.features.core.log_entry import shard_of
+from clearhold.store.redis_log.owner import FENCED_EXIT
 from clearhold.store.redis_log.reader import SEQ_BITS, TRIMMED
 from clearhold.store.redis_log.writes import OWNER
 from tests.api.cli.test_mixed_up import refusal
+from tests.flows.test_backups import run
 from tests.support.alerting import outgoing
 from tests.support.redis_process import redis_of_its_own
 from tests.support.running_bank import RunningBank
@@ -108,13 +109,28 @@ def test_given_a_copy_of_a_directory_whose_service_runs_when_started_then_it_is_
     assert transfers_in(pair.copy) == ["acht_1", "acht_2"]
 
 
+def test_given_a_log_whose_service_runs_when_a_copy_is_rebuilt_then_it_is_refused_and_nothing_changes(
+    pair: Pair,
+) -> None:
+    own = {name: value for name, value in os.environ.items() if not name.startswith("CLEARHOLD_")}
+    with pair.first:
+        rebuilt = run("rebuild", "--data", pair.copy, environment=own | pair.environment)
+        pair.post(pair.first, "acht_3")
+    assert rebuilt.returncode != 0
+    assert "has an owner, which renewed it " in rebuilt.stderr
+
+    again = run("rebuild", "--data", pair.copy, environment=own | pair.environment)
+    assert again.returncode == 0, again.stderr
+    assert transfers_in(pair.copy) == ["acht_1", "acht_2", "acht_3"]
+
+
 def test_given_a_take_over_when_the_first_service_runs_then_it_stops_with_a_sentence_and_the_other_has_all_of_the_log(
     pair: Pair,
 ) -> None:
     pair.first.start()
     pair.post(pair.first, "acht_3")
     with pair.second("--take-over") as second:
-        assert pair.first.ended_with(within_s=60) == FENCED
+        assert pair.first.ended_with(within_s=60) == FENCED_EXIT
         wait_until_committed(second, pair.bank.token, "acht_3")
         pair.post(second, "acht_4")
 
@@ -137,7 +153,7 @@ def test_given_an_owner_that_was_stopped_when_it_goes_on_then_it_is_fenced_and_h
         time.sleep(max(0.0, stopped_at + _STOPPED_S - time.monotonic()))
         for pid in first:
             os.kill(pid, signal.SIGCONT)
-        assert pair.first.ended_with(within_s=60) == FENCED
+        assert pair.first.ended_with(within_s=60) == FENCED_EXIT
         pair.post(second, "acht_6")
 
     assert transfers_in(pair.first.data) == ["acht_1", "acht_2", "acht_3"]

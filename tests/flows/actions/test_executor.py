@@ -15,6 +15,7 @@ from clearhold.features.core.log_entry import EntryKind
 from clearhold.flows.actions import executor, outcomes
 from clearhold.flows.actions.outcomes import MAX_RECORDED_BYTES
 from clearhold.store.ids import trace_id_of
+from clearhold.store.redis_log.owner import NotOwnerError
 from tests.support.acting import CANCEL, FREEZE, Acting
 from tests.support.running_app import assert_refused
 from tests.support.waiting import eventually
@@ -307,3 +308,21 @@ async def swept(acting: Acting) -> None:
         await over.wait()
         sweeping.cancel()
         await asyncio.wait([sweeping])
+
+
+def test_given_a_log_that_another_service_may_own_when_an_action_is_left_then_nothing_is_sent_until_it_is_ours_again(
+    acting: Acting, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def require_owner() -> None:
+        raise NotOwnerError
+
+    waiting = approved_and_left(acting, monkeypatch)
+    with monkeypatch.context() as other_owner:
+        other_owner.setattr(acting.api.bank_work.executor, "_require_owner", require_owner)
+        on_loop(acting, lambda: acting.api.bank_work.executor.conclude(acting.tenant["id"], waiting, within_s=30))
+    assert not acting.taken
+    assert acting.read(waiting)["status"] == "approved"
+
+    on_loop(acting, lambda: swept(acting))
+    eventually(lambda: acting.read(waiting)["status"] == "executed")
+    assert len(acting.taken) == 1

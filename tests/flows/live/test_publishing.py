@@ -24,6 +24,7 @@ from clearhold.store.live.streams import (
     latest_key,
     stream_key,
 )
+from clearhold.store.redis_log.owner import NotOwnerError
 from tests.support.duck_rows import PROGRAM, a_score, a_transfer
 from tests.support.live_room import SIMULATED, LiveRoom
 from tests.support.redis_process import redis_of_its_own
@@ -314,3 +315,22 @@ def test_given_a_redis_near_its_limit_then_the_streams_go_first_and_later_the_ho
     room.settle()
     eventually(lambda: not room.live.is_degraded)
     assert room.offsets() == held_back
+
+
+def test_given_a_log_that_another_service_may_own_then_nothing_is_written_until_it_is_ours_again(
+    room: LiveRoom,
+) -> None:
+    owns = Event()
+
+    def require_owner() -> None:
+        if not owns.is_set():
+            raise NotOwnerError
+
+    room.live.start(lambda: True, require_owner)
+    mine = room.transfers(3)
+    eventually(lambda: room.live.counts.failures)
+    assert room.entries() == []
+
+    owns.set()
+    room.settle()
+    assert room.offsets() == mine

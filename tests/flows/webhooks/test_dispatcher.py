@@ -18,6 +18,7 @@ from clearhold.flows.webhooks import queue as queues
 from clearhold.flows.webhooks.dispatcher import IN_FLIGHT_OF_ENDPOINT
 from clearhold.flows.webhooks.outbox import WebhookCollector, WebhookCounts
 from clearhold.store.control.webhook_registry import WebhookRegistry
+from clearhold.store.redis_log.owner import NotOwnerError
 from tests.support.clock import FrozenClock
 from tests.support.webhook_bank import OK, Sent, WebhookBank
 
@@ -374,3 +375,23 @@ def is_verified(sent: Sent, secret: str) -> bool:
         return False
     assert by_standard
     return True
+
+
+def test_given_a_log_that_another_service_may_own_then_nothing_is_sent_until_it_is_ours_again(tmp_path: Path) -> None:
+    def require_owner() -> None:
+        raise NotOwnerError
+
+    async def story(bank: WebhookBank) -> None:
+        endpoint = bank.register()
+        bank.dispatcher._require_owner = require_owner
+        (delivery_id,) = bank.waiting(endpoint, 1)
+        await bank.idle()
+        assert not bank.sender.sent
+        assert bank.state(endpoint, delivery_id).state.attempts == 0
+        bank.dispatcher._require_owner = lambda: None
+        bank.clock.advance(MINUTE_US)
+        await bank.until_sent(1)
+        await bank.idle()
+        assert bank.state(endpoint, delivery_id).state.status == "delivered"
+
+    played(tmp_path, story)

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from clearhold.features.core.rows.events import EventRow, TransferRow
 from clearhold.store.duck.database import TABLES, BatchWriter, LogOffsetRow, committed_offsets, fold_wal, open_database
+from clearhold.store.redis_log.owner import NotOwnerError
 from clearhold.store.tables import Row, arrow_table, columns_of, row_builder, row_tables, select_list
 from tests.support.duck_rows import AT, a_transfer, an_event
 
@@ -89,6 +90,26 @@ def test_given_a_commit_that_fails_midway_then_nothing_of_it_is_there_and_the_ne
     assert rows_of(database, "transfers", TransferRow) == []
     assert committed_offsets(database) == {}
     writer.commit(row_tables({EventRow: [an_event()]}), {3: 1}, AT)
+    assert rows_of(database, "bank_events", EventRow) == [an_event()]
+
+
+def test_given_a_log_that_another_service_may_own_when_committed_then_nothing_is_there_until_it_is_ours_again(
+    database: duckdb.DuckDBPyConnection,
+) -> None:
+    owns, rows = [False], row_tables({EventRow: [an_event()]})
+
+    def require_owner() -> None:
+        if not owns[0]:
+            raise NotOwnerError
+
+    writer = BatchWriter(database, require_owner=require_owner)
+    with pytest.raises(NotOwnerError):
+        writer.commit(rows, {3: 1}, AT)
+    assert rows_of(database, "bank_events", EventRow) == []
+    assert committed_offsets(database) == {}
+
+    owns[0] = True
+    writer.commit(rows, {3: 1}, AT)
     assert rows_of(database, "bank_events", EventRow) == [an_event()]
 
 
