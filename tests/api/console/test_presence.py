@@ -40,6 +40,12 @@ def test_given_another_tenant_then_it_is_told_no_name(browser: Browser, console:
     assert look(stranger) == ""
 
 
+@pytest.mark.parametrize("stack_id", ["none", "x" * 30_000, STACK[:-1], f"{STACK}0", "%00"])
+def test_given_a_text_that_is_no_id_of_a_stack_then_it_is_not_kept(browser: Browser, stack_id: str) -> None:
+    form = {"csrf": browser.csrf}
+    assert browser.post(f"/console/stacks/{stack_id}/presence", form).status_code == 404
+
+
 def test_given_no_token_of_the_session_then_nothing_is_noted(browser: Browser) -> None:
     assert browser.post(ADDRESS, {}).status_code == 403
 
