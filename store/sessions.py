@@ -27,6 +27,12 @@ LONGEST_US: Final = 12 * HOUR_US
 MOST_OF_TENANT: Final = 1_000
 """Sessions of one tenant; the one that was used least recently ends for a further one."""
 
+MOST_BROWSERS: Final = 10_000
+"""Browsers of one tenant whose last person is known; the one that began a session longest ago is forgotten."""
+
+MOST_TRACES: Final = 10_000
+"""Names with their browsers and addresses of one tenant that are known, the newest."""
+
 TRACED_US: Final = HOUR_US
 """How long it is known which browsers and addresses a name was used at, also after its session."""
 
@@ -36,6 +42,7 @@ GRANT: Final = "console:grant:"
 _PREFIX: Final = "console:session:"
 _OF_TENANT: Final = "console:sessions:"
 _LAST_OF_BROWSER: Final = "console:browser:"
+_BROWSERS: Final = "console:browsers:"
 _TRACES: Final = "console:traces:"
 _BROWSER_MS: Final = 7 * DAY_US // 1_000
 _TOUCH_AFTER_US: Final = MINUTE_US
@@ -140,8 +147,7 @@ class Sessions:
             provider_session=provider_session,
         )
         await _answered(self._write(session))
-        last = msgspec.msgpack.encode((tenant_id, name))
-        await _answered(self._client.set(_LAST_OF_BROWSER + session.browser, last, px=_BROWSER_MS))
+        await _answered(self._note_browser(session))
         await _answered(self._end_oldest(tenant_id))
         return secret, session
 
@@ -205,8 +211,19 @@ class Sessions:
         traces, trace = _TRACES + session.tenant_id, _Trace(session.name, session.browser, session.address)
         await self._client.zremrangebyscore(traces, "-inf", session.seen_at - TRACED_US)
         await self._client.zadd(traces, {msgspec.msgpack.encode(trace): session.seen_at})
+        await self._client.zremrangebyrank(traces, 0, -MOST_TRACES - 1)
         await self._client.pexpire(traces, TRACED_US // _US_PER_MS)
         return True
+
+    async def _note_browser(self, session: Session) -> None:
+        last, browsers = msgspec.msgpack.encode((session.tenant_id, session.name)), _BROWSERS + session.tenant_id
+        await self._client.set(_LAST_OF_BROWSER + session.browser, last, px=_BROWSER_MS)
+        await self._client.zadd(browsers, {session.browser: session.created_at})
+        await self._client.pexpire(browsers, _BROWSER_MS)
+        over: Any = await self._client.zrange(browsers, 0, -MOST_BROWSERS - 1)
+        for each in over:
+            await self._client.delete(_LAST_OF_BROWSER + each.decode())
+            await self._client.zrem(browsers, each)
 
     async def _end_oldest(self, tenant_id: str) -> None:
         over: Any = await self._client.zrange(_OF_TENANT + tenant_id, 0, -MOST_OF_TENANT - 1)

@@ -14,7 +14,7 @@ from clearhold.api.console.entry import begun_form, enter, login_cookie, onward
 from clearhold.api.console.openid import FinishedLogin, OpenIdSignIn
 from clearhold.api.console.pages import sign_in
 from clearhold.api.console.visit import Answer, HtmlAnswer, JsonAnswer, Visit
-from clearhold.api.console.way_back import way_back
+from clearhold.api.console.way_back import is_own_page, way_back
 from clearhold.features.core.errors import ErrorCode, NotFoundError, RateLimitedError, RiskError, UnauthorizedError
 from clearhold.features.openid.answers import OpenIdRefusedError, OpenIdUnreachableError
 from clearhold.store.ids import new_token
@@ -36,13 +36,23 @@ log = structlog.get_logger()
 async def start(visit: Visit) -> Answer:
     """The way to the provider. A page leads there, because a form may not send the browser to another site."""
     openid, secret = _openid_of(visit), visit.login or new_token("")
-    wanted = visit.form.get("next", "")
-    kept, action = begun_form(visit)
+    wanted, (kept, action) = way_back(visit.form.get("next", "")), await _kept_form(visit)
     try:
         url = await openid.begin(secret, wanted=wanted, kept=kept, action=action)
     except OpenIdUnreachableError as error:
         return _unreachable(visit, wanted, error)
     return onward(visit, "To your bank's sign-in", "Go on to your bank's sign-in", url, (login_cookie(secret),))
+
+
+async def _kept_form(visit: Visit) -> tuple[str, str]:
+    """The form that the end of a session interrupted, of a browser that had a session: it is stored until the person
+    comes back, and others may begin a sign-in too.
+    """
+    browser = visit.browser
+    if browser is None or await visit.services.sessions.last_of_browser(browser) is None:
+        return "", ""
+    kept, action = begun_form(visit)
+    return (kept, action) if is_own_page(action) else ("", "")
 
 
 async def callback(visit: Visit) -> Answer:
