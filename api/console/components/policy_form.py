@@ -1,6 +1,7 @@
 """The form of a policy's next version: a field for each part, with its faults beside it."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
 from typing import Any, Final
 
 import htpy as h
@@ -208,6 +209,7 @@ class PolicyForm(msgspec.Struct, frozen=True, kw_only=True):
         ]
 
 
+@cache
 def _meaning(name: str) -> str:
     """What the interface says of a field, without its full stop."""
     for body in (PolicyBody, ClockPolicy, KriBody):

@@ -46,9 +46,10 @@ def test_given_another_file_or_address_then_it_is_not_served(console: ConsoleApp
 
 
 def test_given_the_sheets_then_each_class_in_them_is_on_a_page() -> None:
-    """A class is a word of the console's code, or a word of a closed list, or a place of a line of amounts."""
-    folder = STATIC.parent
-    code = "".join(path.read_text("utf-8") for path in (*folder.rglob("*.py"), *STATIC.glob("*.js")))
+    """A class is a word of the code of pages, or a word of a closed list, or a place of a line of amounts."""
+    api = STATIC.parent.parent
+    modules = (path for folder in ("console", "html", "reports") for path in (api / folder).rglob("*.py"))
+    code = "".join(path.read_text("utf-8") for path in (*modules, *STATIC.glob("*.js")))
     words = set(re.findall(r"[a-z][a-z0-9-]*", code))
     words |= {str(each) for kind in (Band, DeliveryStatus, KriStatus, TimelineKind) for each in kind}
     words |= {f"m{place}" for place in range(4)}
