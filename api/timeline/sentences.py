@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 from clearhold.features.core.money import money_in
+from clearhold.features.core.vocabulary import words
 from clearhold.store.duck.party_timeline import TimelineKind, TimelineRow
 
 _RETURN: Final = "return:"
@@ -21,8 +22,13 @@ def _money(row: TimelineRow) -> str:
         (code,) = row.words
         return f"Transfer of {amount} returned{f' with {code}' if code else ''}."
     direction, rail, kind, status = row.words
-    words = [f"{direction} {rail}".capitalize(), *([kind] if kind else []), "transfer of", f"{amount}, now {status}."]
-    return " ".join(words)
+    parts = [
+        f"{direction} {words(str(rail))}".capitalize(),
+        *([kind] if kind else []),
+        "transfer of",
+        f"{amount}, now {status}.",
+    ]
+    return " ".join(parts)
 
 
 def _score(row: TimelineRow) -> str:
@@ -39,7 +45,7 @@ def _alert(row: TimelineRow) -> str:
 
 def _decision(row: TimelineRow) -> str:
     decision, decided_by = row.words
-    return f"Decision {decision} by {decided_by}."
+    return f"Decision {words(str(decision))} by {decided_by}."
 
 
 def _action(row: TimelineRow) -> str:
@@ -49,7 +55,7 @@ def _action(row: TimelineRow) -> str:
         people.append(f"approved by {approved_by}")
     if ended_by is not None:
         people.append(f"ended by {ended_by}")
-    return f"Action {kind} on {target_type} {target_id} {status}, {', '.join(people)}."
+    return f"Action {words(str(kind))} on {target_type} {target_id} {status}, {', '.join(people)}."
 
 
 def _label(row: TimelineRow) -> str:
