@@ -17,6 +17,7 @@ from clearhold.api.alerts.schemas import ALERT
 from clearhold.api.areas import ROUTES, openapi_text
 from clearhold.api.http.operation import OPT, Access, Operation
 from clearhold.api.webhooks.schemas import NEW_WEBHOOK
+from clearhold.features.core.vocabulary import words
 from clearhold.features.webhooks.delivery import endpoint_url
 from tests.support.alerting import an_alert, appeal, decide
 from tests.support.error_answers import CONNECTOR_OPERATION, ERRORS_OF_RPC
@@ -113,9 +114,9 @@ def test_given_a_score_of_now_when_described_then_its_state_may_have_no_owner_ye
     described = {operation["operationId"]: operation["responses"] for _, _, operation in operations()}
 
     for operation_id in ("listAgents", "getAgent", "getActorReport", "issueProof"):
-        words = described[operation_id]["503"]["description"]
-        assert "`unavailable`" in words, operation_id
-        assert "`starting`" in words, operation_id
+        described_503 = described[operation_id]["503"]["description"]
+        assert "`unavailable`" in described_503, operation_id
+        assert "`starting`" in described_503, operation_id
 
 
 def test_given_an_operation_when_described_then_its_refusals_are_the_envelope() -> None:
@@ -199,11 +200,11 @@ def test_given_the_alerts_of_the_examples_when_compared_with_an_answer_then_they
     assert list(appealed["evidence"]["appeal"]) == list(real["evidence"]["appeal"])
     assert set(ALERT["evidence"]) <= set(alert["evidence"])
     for each in (ALERT, alert):
-        assert each["summary"].startswith(f"{each['detector']} on {each['subjectType']} {each['subjectId']}: ")
+        assert each["summary"].startswith(f"{words(each['detector'])} on {each['subjectType']} {each['subjectId']}: ")
         assert each["dedupeKey"].startswith(f"{each['detector']}:{each['subjectType']}:{each['subjectId']}")
     for each in (appealed, real):
         old = each["evidence"]["appeal"]["alertId"]
-        about = f"{each['detector']} on {each['subjectType']} {each['subjectId']}"
+        about = f"{words(each['detector'])} on {each['subjectType']} {each['subjectId']}"
         assert (each["summary"], each["dedupeKey"]) == (f"Appeal of alert {old}: {about}.", f"appeal:{old}")
 
 
