@@ -21,7 +21,7 @@ from clearhold.api.policies.dry_run import DryRunRequest
 from clearhold.api.policies.routes import dry_run_failures, policy_failures
 from clearhold.api.policies.service import Activation, NewPolicy, PoliciesQuery, Policy, PolicyPrefix
 from clearhold.features.core.canonical import derived_id
-from clearhold.features.core.errors import RateLimitedError, RiskError
+from clearhold.features.core.errors import ErrorCode, NotFoundError, RateLimitedError, RiskError
 
 PATH: Final = POLICIES
 KINDS: Final[Mapping[PolicyPrefix, str]] = {
@@ -33,7 +33,8 @@ KINDS: Final[Mapping[PolicyPrefix, str]] = {
     PolicyPrefix.FX: "Rates of currencies",
 }
 """Kinds that are written here, in words; the others have pages."""
-_LISTED: Final = PoliciesQuery(prefix=tuple(KINDS), limit=100)
+NOT_HERE: Final = "The next version of this kind is not written here."
+_NEWEST: Final = 100
 _POLICIES: Final = msgspec.json.Decoder(tuple[Policy, ...])
 _NEW: Final = RequestSchema(NewPolicy, rules=policy_failures)
 _DRY_RUN: Final = RequestSchema(DryRunRequest, rules=dry_run_failures)
@@ -44,7 +45,7 @@ _DONE: Final = {"requested": "Requested. It is in force once another person has 
 
 
 async def show_all(visit: Visit) -> Answer:
-    versions = await _versions(visit)
+    versions = [version for kind in KINDS for version in await _versions(visit, kind)]
     programs = {each.id: each.name for each in visit.services.programs.list(visit.principal, source=None)}
     content = settings_frame(
         visit,
@@ -87,8 +88,11 @@ async def show(visit: Visit) -> Answer:
 async def request(visit: Visit) -> Answer:
     """Write the next version of the kind, and request its activation; a step ``plan`` shows its effect alone."""
     policy = await visit.services.policies.read(visit.principal, visit.params["policy_id"])
-    version = _next_of(policy, await _versions(visit))
-    typed = typed_body(_kind_of(policy), visit.form, version, policy.body)
+    kind = _kind_of(policy)
+    if kind not in KINDS:
+        raise NotFoundError(NOT_HERE, ErrorCode.PATH_NOT_FOUND)
+    version = _next_of(await _versions(visit, kind))
+    typed = typed_body(kind, visit.form, version, policy.body)
     body = {"version": version, "body": typed.body}
     if policy.program_id is not None:
         body["programId"] = policy.program_id
@@ -133,19 +137,20 @@ async def requested_version(visit: Visit, body: Mapping[str, Any]) -> Policy:
     return created
 
 
-async def _versions(visit: Visit) -> tuple[Policy, ...]:
-    """Newest first."""
-    return _POLICIES.decode((await visit.services.policies.list(visit.principal, _LISTED)).body)
+async def _versions(visit: Visit, kind: PolicyPrefix) -> tuple[Policy, ...]:
+    """The newest ones of a kind, newest first."""
+    query = PoliciesQuery(prefix=(kind,), limit=_NEWEST)
+    return _POLICIES.decode((await visit.services.policies.list(visit.principal, query)).body)
 
 
 def _kind_of(policy: Policy) -> PolicyPrefix:
     return PolicyPrefix(policy.version.rpartition("-v")[0])
 
 
-def _next_of(policy: Policy, versions: tuple[Policy, ...]) -> str:
-    kind = _kind_of(policy)
-    numbers = [int(each.version.rpartition("-v")[2]) for each in versions if _kind_of(each) is kind]
-    return f"{kind.value}-v{1 + max(numbers)}"
+def _next_of(versions: tuple[Policy, ...]) -> str:
+    """The name of the next version of the kind that these are of, at least one."""
+    kinds, numbers = zip(*(each.version.rpartition("-v")[::2] for each in versions), strict=True)
+    return f"{kinds[0]}-v{1 + max(map(int, numbers))}"
 
 
 def _by_field(faults: Mapping[str, str]) -> dict[str, str]:
@@ -170,7 +175,8 @@ class NextVersion(NamedTuple):
 
 async def _page(visit: Visit, sent: NextVersion | None = None) -> HtmlAnswer:
     policy = await visit.services.policies.read(visit.principal, visit.params["policy_id"])
-    versions, kind = await _versions(visit), _kind_of(policy)
+    kind = _kind_of(policy)
+    versions = await _versions(visit, kind)
     in_force = next((each for each in versions if each.active and _same_place(each, policy)), None)
     content = settings_frame(
         visit,

@@ -227,3 +227,31 @@ def test_given_a_key_then_its_session_reads_and_has_no_form_and_another_bank_see
     stranger = console.browser()
     stranger.sign_in(api.create_tenant("second-bank")["operatorToken"])
     assert stranger.get(place).status_code == HTTPStatus.NOT_FOUND
+
+
+@pytest.mark.parametrize("kind", ["retention", "limits", "autonomy", "rules", "scorecard"])
+def test_given_a_kind_that_is_not_written_here_when_its_form_is_sent_all_the_same_then_there_is_none(
+    api: RunningApp, tenant: dict[str, Any], browser: Browser, kind: str
+) -> None:
+    for version in versions(api, tenant, kind).values():
+        place = f"{POLICIES}/{version['id']}"
+        assert f'action="{place}"' not in browser.get(place).text
+        answer = browser.post(place, {"csrf": browser.csrf, "note": NOTE, "body": "a: 1"})
+        assert answer.status_code == HTTPStatus.NOT_FOUND, answer.text
+    assert kind != "retention" or versions(api, tenant, kind)
+
+
+def test_given_many_newer_versions_of_another_kind_then_the_next_one_is_numbered_as_before(
+    api: RunningApp, tenant: dict[str, Any], browser: Browser, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("clearhold.api.console.pages.policies._NEWEST", 2)
+    body = versions(api, tenant, "clock")["clock-v1"]["body"]
+    for number in range(2, 6):
+        new = {"version": f"clock-v{number}", "body": body | {"standardHours": number}}
+        assert api.client.post("/api/policies", json=new, headers=api.operator(tenant)).status_code == 201
+    page = browser.get(place_of(api, tenant, "ladder-v1"))
+    assert page.status_code == HTTPStatus.OK
+    assert "ladder-v1" in browser.get(POLICIES).text
+    answer = sent(browser, place_of(api, tenant, "ladder-v1"), step="plan")
+    assert answer.status_code < 500, answer.text
+    assert "ladder-v2" in answer.text
