@@ -197,7 +197,7 @@ def _beside_preflights(
             service.address,
             questions,
             callers=CONNECTIONS,
-            count=run.size(3_000, 500),
+            count=run.size(3_000, 1_500),
             warm_up=100,
             per_second=ASKED_PER_S,
         ).require(201)
