@@ -17,6 +17,7 @@ from clearhold.api.console.openid import CALLBACK
 from clearhold.api.console.pages import (
     api_keys,
     approvals,
+    autonomy,
     bank_events,
     configuration,
     graph,
@@ -185,6 +186,8 @@ CONSOLE_ROUTES: Final = (
     _page(week.PATH, week.show, KeyScope.REPORTS),
     _page(week.PRINT, week.printed, KeyScope.REPORTS),
     _write(f"{programs.PATH}/{{program_id:str}}/limits", programs.request_limit),
+    _page(autonomy.PATH, autonomy.show, KeyScope.POLICIES),
+    _write(autonomy.PATH, autonomy.change),
     _page("/console/queue", queue.show, KeyScope.ALERTS_READ),
     _page("/console/stacks/{stack_id:str}", workspace.show, KeyScope.ALERTS_READ),
     _page("/console/stacks/{stack_id:str}/events", stack_events.show, KeyScope.ALERTS_READ),

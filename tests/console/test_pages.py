@@ -59,6 +59,7 @@ def paths(reader: Person) -> dict[str, str]:
         "programs": "/console/programs",
         "program": program,
         "week": f"{program}/week",
+        "autonomy": f"{program}/autonomy",
         "workspace": stack,
         "stack-events": f"{stack.partition('?')[0]}/events",
         "thing": f"/console/things/account/{account}",

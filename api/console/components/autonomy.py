@@ -5,11 +5,13 @@ from typing import Final
 
 import htpy as h
 
-from clearhold.api.console.components.words import NO_VALUE, count, moment
+from clearhold.api.console.components.words import NO_VALUE, count, moment, outsider_prose
 from clearhold.features.core.entries.actions import TIERS, AutonomyTier
+from clearhold.features.core.vocabulary import words
 from clearhold.features.policy.autonomy import Objection
-from clearhold.features.policy.program_autonomy import DetectorEligibility, ProgramAutonomy
+from clearhold.features.policy.program_autonomy import AutonomyRecord, DetectorEligibility, ProgramAutonomy
 
+_VERSIONS: Final = 12
 OBJECTIONS: Final[Mapping[Objection, str]] = {
     Objection.ALWAYS_REVIEWED: "always decided by a person",
     Objection.BAD_RATE_BOUND: "too few labels, or more than 2 % may be bad",
@@ -17,7 +19,7 @@ OBJECTIONS: Final[Mapping[Objection, str]] = {
     Objection.OVERTURN_RATE: "persons held or escalated more than 2 %",
     Objection.OVERTURNED_RECENTLY: "persons held or escalated more than 5 % in the last 30 days",
 }
-_STEPS: Final[Mapping[AutonomyTier, str]] = {
+STEPS: Final[Mapping[AutonomyTier, str]] = {
     AutonomyTier.SUPERVISED: "A person decides every alert.",
     AutonomyTier.STANDARD: "The platform closes the alerts that the policy lists.",
     AutonomyTier.TRUSTED: "It also closes those of detectors whose evidence suffices.",
@@ -31,7 +33,7 @@ def ladder(autonomy: ProgramAutonomy, now: str) -> h.Element:
         h.ol(".steps")[
             (
                 h.li(aria_current="step" if tier is autonomy.tier else None)[
-                    h.b[tier.value], ", in force: " if tier is autonomy.tier else ": ", _STEPS[tier]
+                    h.b[tier.value], ", in force: " if tier is autonomy.tier else ": ", STEPS[tier]
                 ]
                 for tier in TIERS
             )
@@ -94,6 +96,28 @@ def _evidence(row: DetectorEligibility) -> h.Element:
         h.td(".number")[f"{row.labelled:,}"],
         h.td(".number")[bound],
         h.td(".words")["; ".join(OBJECTIONS[each] for each in row.objections) or "nothing"],
+    ]
+
+
+def autonomy_versions(autonomy: ProgramAutonomy) -> h.Node:
+    """Each version with what it granted and withdrew, and why; the newest first."""
+    if not autonomy.history:
+        return h.p(".small")["Nothing was changed on this program: the policy holds as it stands."]
+    return h.ul("#autonomy-versions.plain")[(_version(each) for each in autonomy.history[:_VERSIONS])]
+
+
+def _version(record: AutonomyRecord) -> h.Element:
+    body = record.body
+    listed = (("granted", body.granted), ("withdrawn", body.withdrawn))
+    parts = [f"{word}: {', '.join(map(words, names))}" for word, names in listed if names]
+    return h.li[
+        moment(record.created_at),
+        " ",
+        h.b[body.tier.value],
+        ", in force" if record.active else None,
+        "".join(f"; {each}" for each in parts),
+        ". ",
+        outsider_prose(body.note),
     ]
 
 

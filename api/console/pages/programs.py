@@ -8,7 +8,7 @@ from urllib.parse import urlencode
 import htpy as h
 import msgspec
 
-from clearhold.api.console.components.autonomy import autonomy_summary, evidence_table, ladder
+from clearhold.api.console.components.autonomy import autonomy_summary, autonomy_versions, evidence_table, ladder
 from clearhold.api.console.components.figures import STATES
 from clearhold.api.console.components.limits import (
     limit_form,
@@ -155,7 +155,7 @@ def _content(visit: Visit, view: ProgramView) -> h.Element:
         h.section("#history")[h.h2["Program Risk Score"], _history(visit, view)],
         h.section[h.h2["Key risk indicators"], _kris(view)],
         h.section("#limits")[h.h2["Limits"], _limit_part(visit, view)],
-        h.section("#autonomy")[h.h2["Closed by the platform alone"], _autonomy_part(visit, view.autonomy)]
+        h.section("#autonomy")[h.h2["Closed by the platform alone"], _autonomy_part(visit, view)]
         if may_read_policies
         else None,
         h.section("#faults")[h.h2["Events without effect"], faults_of_program(view.faults)]
@@ -258,14 +258,25 @@ def _limit_part(visit: Visit, view: ProgramView) -> h.Node:
     ]
 
 
-def _autonomy_part(visit: Visit, autonomy: ProgramAutonomy | None) -> h.Node:
+def _autonomy_part(visit: Visit, view: ProgramView) -> h.Node:
+    autonomy = view.autonomy
     if autonomy is None:
         return h.p[_BUSY]
+    is_requested, is_changed = (visit.query.get(each) == "autonomy" for each in ("requested", "changed"))
     return [
+        h.p(".note", role="status")["Requested. Another person has to approve it, under Approvals."]
+        if is_requested
+        else None,
+        h.p(".note", role="status")["Narrowed. It is in force."] if is_changed else None,
         autonomy_summary(autonomy),
+        None
+        if visit.signed_in.is_read_only
+        else h.p[h.a(".button", href=f"{PATH}/{view.program_id}/autonomy")["Change the step"]],
         ladder(autonomy, format_instant(visit.now)),
         h.h3["Evidence on each detector"],
         evidence_table(autonomy),
+        h.h3["Changes"],
+        autonomy_versions(autonomy),
     ]
 
 

@@ -105,6 +105,31 @@ def test_given_the_evidence_then_the_steps_have_the_one_in_force_and_the_ways_up
     assert "fewer than 50 were decided by persons" in page.one("section", id="autonomy").text
 
 
+def test_given_a_narrower_step_then_it_is_in_force_and_a_wider_one_waits_for_a_second_person(
+    api: RunningApp, tenant: dict[str, Any], program: dict[str, Any], browser: Browser
+) -> None:
+    path = f"{PROGRAMS}/{program['id']}"
+    assert "Nothing was changed on this program" in browser.get(path).text
+    form = browser.get(f"{path}/autonomy")
+    assert "at once, by one person" in form.text
+    refused = browser.send_form(form, f"{path}/autonomy", tier="trusted", note="<b>Now.</b>")
+    assert refused.status_code == HTTPStatus.CONFLICT
+    assert "&lt;b&gt;Now." in refused.text
+    assert DomPage(refused.text).one("p", class_="refusal").text
+
+    narrowed = browser.send_form(form, f"{path}/autonomy", tier="supervised", note="<b>Until the audit ends.</b>")
+    assert narrowed.status_code == HTTPStatus.SEE_OTHER, narrowed.text
+    text = browser.get(narrowed.headers["location"]).text
+    assert "Narrowed. It is in force." in text
+    assert "supervised, in force. <b>Until the audit ends.</b>" in DomPage(text).one("ul", id="autonomy-versions").text
+    assert "<b>Until" not in text
+
+    wider = browser.send_form(browser.get(f"{path}/autonomy"), f"{path}/autonomy", tier="standard", note="It ended.")
+    assert "Requested. Another person has to approve it" in browser.get(wider.headers["location"]).text
+    (action,) = api.client.get("/api/actions?status=requested", headers=api.operator(tenant)).json()["data"]
+    assert (action["type"], action["requestedBy"]) == ("set_autonomy", "ann@bank.example")
+
+
 @pytest.mark.parametrize(
     ("kind", "cap", "field", "stored", "shown_as"),
     [
@@ -195,7 +220,7 @@ def test_given_a_program_of_another_bank_then_it_is_not_known(
     other = console.browser()
     stranger = api.create_tenant("other-bank")
     assert other.sign_in(stranger["operatorToken"]).status_code == HTTPStatus.SEE_OTHER
-    for path in ("", "/week", "/week/print"):
+    for path in ("", "/week", "/week/print", "/autonomy"):
         assert other.get(f"{PROGRAMS}/{program['id']}{path}").status_code == HTTPStatus.NOT_FOUND
 
 
