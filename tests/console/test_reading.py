@@ -117,7 +117,9 @@ def test_given_the_key_of_an_examiner_then_its_pages_are_read_and_nothing_on_the
     secret = bank.sent("POST", "/api/keys", json=body)["secret"]
     with bank.person(chromium, "", token=secret) as examiner:
         page = examiner.page
-        expect(page.locator("header nav a")).to_have_text(["Queue", "Approvals", "Settings"])
+        expect(page.get_by_role("navigation", name="Main").get_by_role("link")).to_have_text(
+            ["Queue", "Approvals", "Settings"]
+        )
         for each in ("/console/queue", paths(bank)[-2], "/console/approvals"):
             page.goto(each)
             assert page.locator("main form[method=post]").count() == 0, each
