@@ -147,7 +147,7 @@ def test_given_every_kind_then_its_form_as_it_stands_is_its_body_and_changes_not
         planned = sent(browser, place, step="plan")
         assert planned.status_code == HTTPStatus.OK, planned.text
         changed = DomPage(planned.text).one("section", id="plan").text
-        assert "Nothing differs" in changed or kind == "policy"
+        assert ("Nothing differs" in changed) == (kind != "policy")  # a policy's body names its version
         assert list(versions(api, tenant, kind)) == [version["version"]]
 
 
@@ -229,16 +229,14 @@ def test_given_a_key_then_its_session_reads_and_has_no_form_and_another_bank_see
     assert stranger.get(place).status_code == HTTPStatus.NOT_FOUND
 
 
-@pytest.mark.parametrize("kind", ["retention", "limits", "autonomy", "rules", "scorecard"])
 def test_given_a_kind_that_is_not_written_here_when_its_form_is_sent_all_the_same_then_there_is_none(
-    api: RunningApp, tenant: dict[str, Any], browser: Browser, kind: str
+    api: RunningApp, tenant: dict[str, Any], browser: Browser
 ) -> None:
-    for version in versions(api, tenant, kind).values():
-        place = f"{POLICIES}/{version['id']}"
-        assert f'action="{place}"' not in browser.get(place).text
-        answer = browser.post(place, {"csrf": browser.csrf, "note": NOTE, "body": "a: 1"})
-        assert answer.status_code == HTTPStatus.NOT_FOUND, answer.text
-    assert kind != "retention" or versions(api, tenant, kind)
+    place = place_of(api, tenant, "retention-v1")
+    assert f'action="{place}"' not in browser.get(place).text
+    answer = browser.post(place, {"csrf": browser.csrf, "note": NOTE, "body": "a: 1"})
+    assert answer.status_code == HTTPStatus.NOT_FOUND, answer.text
+    assert list(versions(api, tenant, "retention")) == ["retention-v1"]
 
 
 def test_given_many_newer_versions_of_another_kind_then_the_next_one_is_numbered_as_before(
@@ -253,5 +251,5 @@ def test_given_many_newer_versions_of_another_kind_then_the_next_one_is_numbered
     assert page.status_code == HTTPStatus.OK
     assert "ladder-v1" in browser.get(POLICIES).text
     answer = sent(browser, place_of(api, tenant, "ladder-v1"), step="plan")
-    assert answer.status_code < 500, answer.text
-    assert "ladder-v2" in answer.text
+    assert answer.status_code == HTTPStatus.OK, answer.text
+    assert "What ladder-v2 would change" in answer.text
