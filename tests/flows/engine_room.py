@@ -17,6 +17,7 @@ from clearhold.store.clock import SystemClock
 from clearhold.store.duck.database import open_database
 from clearhold.store.lake.log_segments import LogSegments
 from clearhold.store.record.chain import ChainWriter
+from clearhold.store.redis_log.owner import LogOwnership
 from clearhold.store.redis_log.progress import LogProgress
 from clearhold.store.redis_log.reader import LogReader, shard_key
 from clearhold.store.state_snapshots import StateSnapshots
@@ -54,7 +55,7 @@ class EngineRoom:
         self._open_reader = open_reader or (lambda shards: LogReader(open_redis(), shards))
 
     @contextmanager
-    def running(self) -> Iterator[Engine]:
+    def running(self, ownership: LogOwnership | None = None) -> Iterator[Engine]:
         """An engine that has caught up; stopped cleanly on leaving."""
         with closing(open_database(self.folder / "clearhold.duckdb")) as database:
             progress, segments = LogProgress(SHARDS), LogSegments(self.folder / "lake")
@@ -73,6 +74,7 @@ class EngineRoom:
                 segments=segments,
                 chains=ChainWriter(database, self.folder / "record"),
                 clock=SystemClock(),
+                ownership=ownership,
             )
             engine.start()
             eventually(lambda: engine.ended or engine.caught_up())

@@ -1,10 +1,14 @@
 """Two services for one log in a named Redis: one owns it, a copy is refused, and a former owner does nothing more."""
 
 import contextlib
+import hashlib
+import hmac
 import http.client
+import itertools
 import os
 import shutil
 import signal
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import closing
@@ -158,6 +162,47 @@ def test_given_an_owner_that_was_stopped_when_it_goes_on_then_it_is_fenced_and_h
 
     assert transfers_in(pair.first.data) == ["acht_1", "acht_2", "acht_3"]
     assert transfers_in(pair.copy) == ["acht_1", "acht_2", "acht_3", "acht_4", "acht_5", "acht_6"]
+
+
+@pytest.mark.parametrize("way", ["taken over", "stopped"])
+def test_given_events_without_a_pause_when_another_service_takes_the_log_then_each_that_was_answered_is_in_its_tables(
+    pair: Pair, way: str
+) -> None:
+    pair.first.start()
+    first = [pair.first.pid, *pair.first.scorers()]
+    answered: list[str] = []
+    posting = threading.Thread(target=post_until_refused, args=(pair, answered))
+    posting.start()
+    eventually(lambda: len(answered) > 50)
+    if way == "stopped":
+        for pid in first:
+            os.kill(pid, signal.SIGSTOP)
+    with pair.second(*(["--take-over"] if way == "taken over" else [])) as second:
+        pair.post(second, "acht_later")
+        for pid in first if way == "stopped" else ():
+            os.kill(pid, signal.SIGCONT)
+        assert pair.first.ended_with(within_s=60) == FENCED_EXIT
+        posting.join(60)
+        assert not posting.is_alive()
+
+    of_first, of_second = transfers_in(pair.first.data), transfers_in(pair.copy)
+    assert set(answered) <= set(of_second)
+    assert set(of_first) < set(of_second)
+    assert "acht_later" not in of_first
+
+
+def post_until_refused(pair: Pair, answered: list[str]) -> None:
+    """Post events one after the other until the service is gone; ``answered`` gets those that it took."""
+    with contextlib.suppress(OSError, http.client.HTTPException), closing(pair.first.connect()) as connection:
+        for number in itertools.count():
+            body, transfer = outgoing(f"acht_load_{number}"), f"acht_load_{number}"
+            signature = hmac.new(pair.bank.program["ingestSecret"].encode(), body, hashlib.sha256).hexdigest()
+            headers = {"Bank-Signature": signature, "Content-Type": "application/json"}
+            connection.request("POST", f"/api/ingest/bank/{pair.bank.program['id']}", body, headers)
+            answer = connection.getresponse()
+            answer.read()
+            if answer.status == http.client.OK:
+                answered.append(transfer)
 
 
 def test_given_a_service_that_was_killed_when_started_again_then_it_does_not_wait_for_itself(

@@ -147,6 +147,19 @@ def test_given_a_copy_of_a_process_that_owns_the_log_then_one_of_the_two_is_fenc
     assert "a copy of this process" in sentences[0]
 
 
+def test_given_a_failover_that_loses_the_last_renewals_then_the_owner_goes_on(take: Take, log_redis: Redis) -> None:
+    sentences: list[str] = []
+    owner = take(HERE)
+    before = {name: log_redis.hget(OWNER, name) for name in ("beat", "seen")}
+    owner.start(sentences.append)
+    eventually(lambda: log_redis.hget(OWNER, "beat") != before["beat"])
+    log_redis.hset(OWNER, mapping=before)  # as a replica that was behind has them
+    eventually(lambda: log_redis.hget(OWNER, "beat") != before["beat"])
+
+    assert owner.is_current()
+    assert sentences == []
+
+
 def test_given_a_directory_when_it_is_copied_then_the_copy_is_another_node(tmp_path: Path) -> None:
     (tmp_path / "one").mkdir()
     node = node_of(tmp_path / "one")
