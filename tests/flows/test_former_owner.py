@@ -28,6 +28,7 @@ def test_given_no_renewal_when_events_come_then_nothing_is_committed_or_maintain
     rounds: list[int] = []
     monkeypatch.setattr(Segmenter, "run_once", lambda _self, shard, *_: rounds.append(shard))
     owner, shard = owned(redis_server), shard_of(PROGRAM, SHARDS)
+    owner.start(lambda _: None)
     room = EngineRoom(tmp_path, lambda: connect_sync(redis_server.socket_path))
     with room.running(owner) as engine:
         eventually(lambda: rounds)
