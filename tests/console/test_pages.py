@@ -88,6 +88,8 @@ def paths(reader: Person) -> dict[str, str]:
         "policy": link_on(reader, "/console/settings/policies", "#clock .endpoints a"),
         "policy-routing": link_on(reader, "/console/settings/policies", "#policy .endpoints a"),
         "policy-dry-run": f"{link_on(reader, '/console/settings/policies', '#policy .endpoints a')}/dry-run?days=90",
+        "scorecards": "/console/settings/scorecards",
+        "scorecard": "/console/settings/scorecards/trs-v1",
         "retention": "/console/settings/retention",
         "bank-events": "/console/settings/events",
         "bank-event": link_on(reader, "/console/settings/events", ".endpoints a"),

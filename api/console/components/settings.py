@@ -16,6 +16,7 @@ SIGNING_KEYS: Final = f"{SETTINGS}/signing-keys"
 BANK_KEYS: Final = f"{SETTINGS}/bank-keys"
 RETENTION: Final = f"{SETTINGS}/retention"
 POLICIES: Final = f"{SETTINGS}/policies"
+SCORECARDS: Final = f"{SETTINGS}/scorecards"
 CONFIGURATION: Final = f"{SETTINGS}/configuration"
 EVENTS: Final = f"{SETTINGS}/events"
 
@@ -63,6 +64,12 @@ SECTIONS: Final = (
         "Policies",
         POLICIES,
         "Routing, clocks, caps, thresholds, lines of indicators and rates: versions, and the request of the next.",
+        _has(KeyScope.POLICIES),
+    ),
+    SettingsSection(
+        "Scorecards",
+        SCORECARDS,
+        "The card that scores, versions, a card in shadow beside it, and the request of an activation.",
         _has(KeyScope.POLICIES),
     ),
     SettingsSection(
