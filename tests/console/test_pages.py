@@ -76,6 +76,18 @@ def paths(reader: Person) -> dict[str, str]:
         "record": "/console/record",
         "record-verified": "/console/record/verified",
         "record-proof": "/console/record/proof?chain=dispositions&seq=0",
+        **settings_paths(reader),
+        "keys": "/console/keys",
+        "commands": "/console/commands",
+        "missing": "/console/stacks/00000000-0000-0000-0000-000000000000",
+    }
+
+
+def settings_paths(reader: Person) -> dict[str, str]:
+    """The pages of people and settings."""
+    policies = "/console/settings/policies"
+    routing = link_on(reader, policies, "#policy .endpoints a")
+    return {
         "people": "/console/people",
         "settings": "/console/settings",
         "api-keys": "/console/settings/keys",
@@ -84,18 +96,16 @@ def paths(reader: Person) -> dict[str, str]:
         "signing-keys": "/console/settings/signing-keys",
         "bank-keys": "/console/settings/bank-keys",
         "configuration": "/console/settings/configuration?change=policies/clock.yaml",
-        "policies": "/console/settings/policies",
-        "policy": link_on(reader, "/console/settings/policies", "#clock .endpoints a"),
-        "policy-routing": link_on(reader, "/console/settings/policies", "#policy .endpoints a"),
-        "policy-dry-run": f"{link_on(reader, '/console/settings/policies', '#policy .endpoints a')}/dry-run?days=90",
+        "policies": policies,
+        "policy": link_on(reader, policies, "#clock .endpoints a"),
+        "policy-routing": routing,
+        "policy-dry-run": f"{routing}/dry-run?days=90",
+        "policy-ladder": link_on(reader, policies, "#ladder .endpoints a"),
         "scorecards": "/console/settings/scorecards",
         "scorecard": "/console/settings/scorecards/trs-v1",
         "retention": "/console/settings/retention",
         "bank-events": "/console/settings/events",
         "bank-event": link_on(reader, "/console/settings/events", ".endpoints a"),
-        "keys": "/console/keys",
-        "commands": "/console/commands",
-        "missing": "/console/stacks/00000000-0000-0000-0000-000000000000",
     }
 
 
