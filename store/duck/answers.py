@@ -18,7 +18,7 @@ from weakref import WeakKeyDictionary
 import duckdb
 
 from clearhold.store.duck.database import TABLES
-from clearhold.store.duck.written import commits_of
+from clearhold.store.duck.written import EVERY, commits_of
 
 MOST_BYTES: Final = 32 << 20
 MOST_OF_ONE: Final = 256 << 10
@@ -55,13 +55,14 @@ class Answers:
         run_statement: Callable[[], _Rows],
         *,
         most: int | None = None,
+        programs: Sequence[str] | None = EVERY,
     ) -> _Rows:
         """The rows that ``run_statement`` gives, read once until a table of the statement is written; of at most
-        ``most`` rows, where it fetches no more, they are another answer.
+        ``most`` rows, where it fetches no more, they are another answer. ``programs`` are those whose rows count.
         """
         tables = tables_in(sql)
-        commits = commits_of(tables)  # before the rows are read, so that a commit meanwhile counts
-        key = (sql, most, *map(_plain, values.items() if isinstance(values, Mapping) else values))
+        commits = commits_of(tables, programs)  # before the rows are read, so that a commit meanwhile counts
+        key = (sql, most, _plain(programs), *map(_plain, values.items() if isinstance(values, Mapping) else values))
         with self._lock:
             known = self._answers.get(key)
             if known is not None and known.commits == commits:

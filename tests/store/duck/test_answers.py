@@ -17,11 +17,15 @@ from clearhold.store.duck.database import BatchWriter, open_database
 from clearhold.store.duck.turns import each_after
 from clearhold.store.duck.webhooks import WebhookDeliveries
 from clearhold.store.tables import row_tables
-from tests.support.duck_rows import AT, TENANT, a_transfer, an_alert, an_event
+from tests.support.duck_rows import AT, PROGRAM, TENANT, a_transfer, an_alert, an_event
 
 TRANSFERS = "SELECT id FROM transfers_latest WHERE tenant_id = ? ORDER BY id"
 ALERTS = 'SELECT id, max("offset") FROM alerts WHERE tenant_id = ? GROUP BY id ORDER BY id'
 BOTH = "SELECT count(*) FROM (SELECT id FROM alerts UNION ALL SELECT id FROM transfers) WHERE id <> $but"
+OF_ONE = """
+    SELECT id, "offset" FROM transfers WHERE program_id = ?
+    UNION ALL SELECT id, "offset" FROM alerts WHERE program_id = ? ORDER BY ALL"""
+PROGRAMS = (PROGRAM, "prg_2")
 
 
 @pytest.fixture
@@ -37,10 +41,10 @@ class Reading(CommittedRows):
         super().__init__(database)
         self.statements = 0
 
-    def rows(self, sql: str, values: Any = (TENANT,)) -> list[Any]:
+    def rows(self, sql: str, values: Any = (TENANT,), programs: list[str] | None = None) -> list[Any]:
         """As a thread reads for an answer."""
         with each_after(self._count):
-            return self._read(sql, values)
+            return self._read(sql, values, programs)
 
     def _count(self) -> None:
         self.statements += 1
@@ -186,18 +190,43 @@ def test_given_many_answers_then_the_least_used_leave_and_a_large_one_is_not_kep
     assert asked.count("large") == 2
 
 
+def test_given_rows_of_another_program_then_a_statement_of_one_is_not_read_again(
+    database: duckdb.DuckDBPyConnection,
+) -> None:
+    reading, sql = Reading(database), "SELECT id FROM transfers WHERE program_id = ? ORDER BY id"
+    commit(database, a_transfer(offset=1, id="acht_1"))
+
+    def of_one(program: str) -> list[Any]:
+        return reading.rows(sql, [program], [program])
+
+    assert (of_one(PROGRAM), of_one("prg_2")) == ([("acht_1",)], [])
+    commit(database, a_transfer(offset=2, id="acht_2", program_id="prg_2"))
+    assert (of_one(PROGRAM), of_one("prg_2")) == ([("acht_1",)], [("acht_2",)])
+    assert reading.statements == 3, "the first program has no new row"
+    commit(database, a_transfer(offset=3, id="acht_3"))
+    assert of_one(PROGRAM) == [("acht_1",), ("acht_3",)]
+    with each_after(lambda: None):
+        reading._delete("DELETE FROM transfers WHERE id = ?", ["acht_1"])
+    assert (of_one(PROGRAM), of_one("prg_2")) == ([("acht_3",)], [("acht_2",)])
+
+
 @pytest.mark.parametrize("seed", range(5))
 def test_given_commits_and_reads_in_any_order_then_each_answer_is_that_of_the_tables(
     seed: int, database: duckdb.DuckDBPyConnection
 ) -> None:
     chance, reading, offset = Random(seed), Reading(database), 0
-    statements: list[tuple[str, Any]] = [(TRANSFERS, [TENANT]), (ALERTS, [TENANT]), (BOTH, {"but": "id_3"})]
+    statements: list[tuple[str, Any, list[str] | None]] = [
+        *((sql, [TENANT], None) for sql in (TRANSFERS, ALERTS)),
+        (BOTH, {"but": "id_3"}, None),
+        *((OF_ONE, [program, program], [program]) for program in PROGRAMS),
+    ]
     for _ in range(60):
         if chance.random() < 0.3:
             offset += 1
+            own = {"offset": offset, "program_id": chance.choice(PROGRAMS)}
             name = f"id_{chance.randrange(4)}"
-            made = (a_transfer(offset=offset, id=name), an_alert(offset=offset, id=name), an_event(offset=offset))
+            made = (a_transfer(id=name, **own), an_alert(id=name, **own), an_event(**own))
             commit(database, chance.choice(made))
-        sql, values = chance.choice(statements)
-        assert reading.rows(sql, values) == database.execute(sql, values).fetchall()
+        sql, values, programs = chance.choice(statements)
+        assert reading.rows(sql, values, programs) == database.execute(sql, values).fetchall()
     assert reading.statements < 60
