@@ -26,6 +26,7 @@ WITHOUT_A_PICTURE: Final = {
     "search-empty": "a sentence",
     "commands": "a list that Ctrl+K opens",
     "queue-table": "the queue as a table",
+    "policy-ladder": "as the other kinds of policy",
 }
 
 BY_DATA: Final = {"workspace", "thing", "search", "graph", "preflight-answer", "record-proof", "quality"}
