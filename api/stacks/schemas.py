@@ -10,6 +10,7 @@ from clearhold.api.http.fields import AlertIds, CursorText, PageLimit, Prose
 from clearhold.api.lists.lists import DEFAULT_LIMIT, ListPage
 from clearhold.features.core.principal import Simulated
 from clearhold.features.core.vocabulary import (
+    WAITING,
     AlertDecision,
     AlertStatus,
     Band,
@@ -80,6 +81,11 @@ class StackPage(ListPage[Stack], frozen=True, kw_only=True, rename="camel"):
 class StackDetail(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     stack: Annotated[Stack, about("The stack, with the figures of its waiting alerts, or of all when none waits.")]
     alerts: Annotated[tuple[AlertSummary, ...], about("The worst two hundred of its alerts, decided ones among them.")]
+
+    @property
+    def worst(self) -> AlertSummary:
+        """The worst alert that waits; the worst of all when none does."""
+        return next((each for each in self.alerts if each.status in WAITING), self.alerts[0])
 
 
 class SplitRequest(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):

@@ -11,7 +11,7 @@ from clearhold.api.policies.dry_run import AlertPlacement, PolicyDryRun, RoutedO
 def dry_run_view(answer: PolicyDryRun, programs: Mapping[str, str]) -> h.Node:
     """``programs`` are the names by id."""
     return [
-        h.p("#dry-run-totals", role="status")[_totals(answer)],
+        h.p("#dry-run-totals")[_totals(answer)],
         _table(
             "From where to where",
             ("Routed", "Under this policy", "Alerts"),

@@ -184,7 +184,7 @@ def _change(change: Mapping[str, Any] | None) -> h.Node:
     if kind in set(CapKind):
         words = {name: cap_words(CapKind(kind), change.get(name)) for name in _CAPS}
         words["kind"] = kind_words(CapKind(kind))
-    return h.table(".change")[
+    return h.table(".change", aria_label="What changes")[
         h.tbody[
             (
                 h.tr[h.th(scope="row")[spaced(name)], h.td[words.get(name) or parts_of(name, value)]]

@@ -11,7 +11,6 @@ from clearhold.api.console.pages.bank_events import fault_of, path_of_event
 from clearhold.api.console.visit import Answer, HtmlAnswer, Visit
 from clearhold.api.events.routes import EventPage, EventsQuery, EventSummary
 from clearhold.features.core.log_entry import TAKES_EFFECT, EventSubjectType
-from clearhold.features.core.vocabulary import WAITING
 
 PART: Final = "bank-events"
 """The id of the part."""
@@ -29,7 +28,7 @@ def events_link(visit: Visit, stack_id: str) -> h.Node:
 async def show(visit: Visit) -> Answer:
     stack_id = visit.params["stack_id"]
     detail = await visit.services.stacks.read(visit.principal, stack_id)
-    stack, first = detail.stack, next((each for each in detail.alerts if each.status in WAITING), detail.alerts[0])
+    stack, first = detail.stack, detail.worst
     transfers = dict.fromkeys(id_ for alert in (first, *detail.alerts) for id_ in alert.transfer_ids)
     query = EventsQuery(
         program_id=(stack.program_id,),

@@ -104,8 +104,7 @@ class WorkspaceView(msgspec.Struct, frozen=True, kw_only=True):
 async def view_of(visit: Visit, stack_id: str) -> WorkspaceView:
     services, principal = visit.services, visit.principal
     detail, following = await asyncio.gather(services.stacks.read(principal, stack_id), _following(visit, stack_id))
-    first = next((each for each in detail.alerts if each.status in WAITING), detail.alerts[0])
-    about = _about(detail, first)
+    first, about = detail.worst, _about(detail)
     scored = max(
         (each for each in detail.alerts if each.transfer_id is not None and (each.status in WAITING or first is each)),
         key=lambda each: -1 if each.score_at_alert is None else each.score_at_alert,
@@ -158,15 +157,13 @@ async def timeline_of(visit: Visit, about: EvidenceSubject) -> TimelinePage:
 
 
 async def about_of(visit: Visit, stack_id: str) -> EvidenceSubject:
-    detail = await visit.services.stacks.read(visit.principal, stack_id)
-    first = next((each for each in detail.alerts if each.status in WAITING), detail.alerts[0])
-    return _about(detail, first)
+    return _about(await visit.services.stacks.read(visit.principal, stack_id))
 
 
-def _about(detail: StackDetail, first: AlertSummary) -> EvidenceSubject:
+def _about(detail: StackDetail) -> EvidenceSubject:
     """The party that the stack is by; else the subject of its worst alert."""
-    who = detail.stack.who
-    subject, subject_id = (who.type, who.id) if who.type in _FIELDS else (first.subject_type, first.subject_id)
+    who, worst = detail.stack.who, detail.worst
+    subject, subject_id = (who.type, who.id) if who.type in _FIELDS else (worst.subject_type, worst.subject_id)
     return EvidenceSubject(type=subject, id=subject_id, program_id=detail.stack.program_id)
 
 

@@ -74,7 +74,7 @@ async def compare(visit: Visit) -> Answer:
     stack_id = visit.params["stack_id"].lower()
     if visit.target is not None:
         detail = await visit.services.stacks.read(visit.principal, stack_id)
-        worst = await visit.services.alerts.read(visit.principal, detail.alerts[0].id)
+        worst = await visit.services.alerts.read(visit.principal, detail.worst.id)
         return HtmlAnswer("Draft and narrative", comparison(_draft(worst.draft), visit.form.get(_NARRATIVE, "")))
     view = await view_of(visit, stack_id)
     side_by_side = comparison(_draft(view.worst.draft), visit.form.get(_NARRATIVE, ""))
