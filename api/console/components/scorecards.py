@@ -57,7 +57,7 @@ def comparison_view(compared: ShadowComparison) -> h.Element:
             "not measured" if compared.psi is None else f"{compared.psi:.3f}",
             ".",
         ],
-        h.table(".endpoints")[
+        h.table(".endpoints", aria_label="Champion against challenger")[
             h.thead[h.tr[(h.th(scope="col")[each or h.span(".hidden")["Card"]] for each in heads)]],
             h.tbody[(_figures(name, compared) for name in ("champion", "challenger"))],
         ],

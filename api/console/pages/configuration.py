@@ -1,6 +1,5 @@
 """The configuration as a whole: its files, the plan of a change of them, and the request of that change."""
 
-import asyncio
 import re
 from collections.abc import Mapping
 from io import BytesIO
@@ -10,6 +9,7 @@ from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
 import htpy as h
 import msgspec
+from anyio import to_thread
 
 from clearhold.api.config.files import request_failures
 from clearhold.api.config.schemas import (
@@ -47,6 +47,13 @@ _DONE: Final = {
 }
 
 
+class FileText(NamedTuple):
+    """A file as YAML. A card takes 100 ms, so it is written in a thread."""
+
+    path: str
+    text: str
+
+
 class Planned(NamedTuple):
     """``typed`` is the text as the person wrote it."""
 
@@ -61,19 +68,20 @@ async def show(visit: Visit) -> Answer:
     for path in (read, changed):
         if path is not None and path not in values:
             raise NotFoundError("The configuration has no such file.", ErrorCode.PATH_NOT_FOUND)
-    typed = "" if changed is None else body_text({changed: values[changed]})
-    return _page(visit, config, typed, read=read)
+    typed = "" if changed is None else await to_thread.run_sync(body_text, {changed: values[changed]})
+    text = None if read is None else FileText(read, await to_thread.run_sync(body_text, values[read]))
+    return _page(visit, config, typed, read=text)
 
 
 async def archive(visit: Visit) -> Answer:
-    """The directory that ``clearhold config export`` writes, packed; other work of the loop comes between two files."""
+    """The directory that ``clearhold config export`` writes, packed; each file is written in a thread."""
     config = await visit.services.config.export(visit.principal)
     packed = BytesIO()
     with ZipFile(packed, "w") as file:
         file.writestr(ZipInfo(HEAD, _BEGIN), written_head(config.tenant), ZIP_DEFLATED)
         for each in config.files:
-            file.writestr(ZipInfo(each.path, _BEGIN), written_file(each.value), ZIP_DEFLATED)
-            await asyncio.sleep(0)
+            content = await to_thread.run_sync(written_file, each.value)
+            file.writestr(ZipInfo(each.path, _BEGIN), content, ZIP_DEFLATED)
     name = f"configuration-{config.tenant}-{config.sha256[:12]}.zip"
     return FileAnswer(name, packed.getvalue(), "application/zip")
 
@@ -148,11 +156,11 @@ def _page(
     config: Config,
     typed: str,
     *,
-    read: str | None = None,
+    read: FileText | None = None,
     refused: str | None = None,
     planned: Planned | None = None,
 ) -> HtmlAnswer:
-    """``read`` is the path of the file whose text is there."""
+    """``read`` is the file whose text is there."""
     writes = not visit.signed_in.is_read_only
     content = settings_frame(
         visit,
@@ -178,19 +186,19 @@ def _page(
         _form(visit, typed, refused) if writes else None,
         h.section("#files")[
             h.h2["Files in force"],
-            h.ul(".plain")[(_file(each, is_read=each.path == read, writes=writes) for each in config.files)],
+            h.ul(".plain")[(_file(each, read, writes=writes) for each in config.files)],
         ],
     )
     return HtmlAnswer("Configuration", content)
 
 
-def _file(file: ConfigFile, *, is_read: bool, writes: bool) -> h.Element:
+def _file(file: ConfigFile, read: FileText | None, *, writes: bool) -> h.Element:
     """A link to its text; where that is read, the text."""
-    if not is_read:
+    if read is None or read.path != file.path:
         return h.li[h.a(href=_address("file", file.path))[h.code[outsider(file.path, most=None)]]]
     return h.li("#file")[
         h.h3[h.code[outsider(file.path, most=None)]],
-        h.pre(tabindex="0", role="region", aria_label=file.path)[outsider(body_text(file.value), most=None)],
+        h.pre(tabindex="0", role="region", aria_label=file.path)[outsider(read.text, most=None)],
         h.p[h.a(href=_address("change", file.path))["Change this file"]] if writes else None,
     ]
 

@@ -5,6 +5,7 @@ from typing import Any, Final
 
 import htpy as h
 import msgspec
+from anyio import to_thread
 
 from clearhold.api.config.yaml_text import body_text
 from clearhold.api.console.components.nested import change_table
@@ -164,7 +165,7 @@ async def _page(visit: Visit, refused: str | None = None) -> HtmlAnswer:
         await _comparison(visit, version),
         _reports(version.reports),
         h.section[h.h2[f"Its points ({count(len(card.signals), 'signal')})"], signal_table(card)],
-        None if visit.signed_in.is_read_only else _forms(visit, version, card),
+        None if visit.signed_in.is_read_only else _forms(visit, version, await _typed(visit, card)),
     )
     return HtmlAnswer(version.version, content)
 
@@ -220,10 +221,14 @@ def _reports(reports: tuple[ScorecardReport, ...]) -> h.Element:
     ]
 
 
-def _forms(visit: Visit, version: ScorecardVersion, card: Scorecard) -> h.Node:
+async def _typed(visit: Visit, card: Scorecard) -> str:
+    """The text of the form: as it was sent, else the card's, written in a thread, since that takes some time."""
+    return visit.form.get("card", "") or await to_thread.run_sync(body_text, msgspec.to_builtins(card))
+
+
+def _forms(visit: Visit, version: ScorecardVersion, typed: str) -> h.Node:
     place, form = f"{PATH}/{version.version}", visit.form
     fields: Mapping[str, Any] = {"spellcheck": "false", "rows": "16"}
-    typed = form.get("card") or body_text(msgspec.to_builtins(card))
     return h.section("#next.asks")[
         None
         if version.active
