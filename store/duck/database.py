@@ -187,13 +187,14 @@ _PATH: Final = "SELECT path FROM duckdb_databases() WHERE database_name = curren
 
 def open_database(path: Path) -> duckdb.DuckDBPyConnection:
     """Open or create the file. All DDL happens here; the caller closes the connection."""
+    is_new = not path.exists()
     try:
         connection = duckdb.connect(path, config=_CONFIG)
     except duckdb.Error as error:
         cure = "" if "lock" in str(error) else " If it is damaged, clearhold rebuild makes it again from the log."
         raise StartupError(f"{path} cannot be opened: {error}{cure}") from error
     _make_schema(connection)
-    if _add_columns(connection):
+    if not is_new and _add_columns(connection):
         _make_schema(connection)  # views name their columns when they are created
         connection.execute("CHECKPOINT")  # DuckDB cannot replay such a change of a table from its log
     connection.execute(_KEEP_NEWEST_OFFSETS)
