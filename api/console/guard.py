@@ -11,6 +11,7 @@ So no page of another site can call either with a person's credentials.
 
 import secrets
 from collections.abc import Mapping
+from contextlib import suppress
 from hmac import compare_digest
 from ipaddress import ip_address
 from typing import Any, Final
@@ -33,9 +34,16 @@ from clearhold.api.http.head import Origins, read_ids
 from clearhold.api.http.limits import RateLimits
 from clearhold.api.http.operation import RateClass
 from clearhold.api.http.reading import READS_OF
-from clearhold.features.core.errors import ErrorCode, ForbiddenError, InvalidRequestError, UnauthorizedError
+from clearhold.features.core.errors import (
+    ErrorCode,
+    ForbiddenError,
+    InvalidRequestError,
+    UnauthorizedError,
+    UnavailableError,
+)
 from clearhold.features.core.principal import Principal
 from clearhold.store.clock import Clock
+from clearhold.store.keys import token_digest
 
 SCOPES: Final = "console.scopes"
 """The key in a route's ``opt`` of the scopes that an API key's session needs, as for routes of the interface."""
@@ -95,8 +103,11 @@ class Guard(ASGIMiddleware):
         who = await self._signed_in(scope, visit.named)
         if who is None and not is_public:
             raise NotSignedInError
+        if is_public:
+            visit = msgspec.structs.replace(visit, caller=await self._caller(visit))
+            scope[VISIT] = visit  # type: ignore[typeddict-unknown-key]
         if who is None:
-            self._limits.take_for_address(scope, RateClass.CONSOLE)
+            self._limits.take_for_address(scope, RateClass.CONSOLE, visit.caller)
         else:
             self._limits.take(scope, msgspec.structs.replace(who.principal, id=who.session.id), RateClass.CONSOLE)
             scope[PRINCIPAL] = who.principal  # type: ignore[typeddict-unknown-key]
@@ -111,6 +122,7 @@ class Guard(ASGIMiddleware):
     def _visit(self, scope: Any, raw: bytes) -> Visit:
         target = header_values(scope, b"hx-target")
         is_part = header_values(scope, b"hx-request") == [b"true"]
+        address = scope["client"][0] if scope["client"] else ""
         return Visit(
             services=self._services,
             who=None,
@@ -120,13 +132,22 @@ class Guard(ASGIMiddleware):
             path=scope["path"],
             nonce=secrets.token_urlsafe(NONCE_BYTES),
             target=_id_of(target) if is_part else None,
-            address=scope["client"][0] if scope["client"] else "",
+            address=address,
+            caller=address,
             browser=cookie_of(scope, BROWSER),
             login=cookie_of(scope, LOGIN),
             named=self._services.identity.name_in(scope),
             is_here=_is_here(scope),
             now=self._clock.now(),
         )
+
+    async def _caller(self, visit: Visit) -> str:
+        """A browser that had a session counts by itself: behind a proxy, an outsider has the address of all others."""
+        with suppress(UnavailableError):
+            browser = visit.browser
+            if browser is not None and await self._services.sessions.last_of_browser(browser) is not None:
+                return f"browser {token_digest(browser)}"
+        return visit.address
 
     async def _signed_in(self, scope: Any, named: str | None) -> SignedIn | None:
         """The session of the request's cookie, while it and its credential are valid."""

@@ -1,4 +1,7 @@
-"""How often an address may try to sign in: ``MOST`` refused tries in ``WITHIN_US``, in this process's memory."""
+"""How often a caller may try to sign in: ``MOST`` refused tries in ``WITHIN_US``, in this process's memory.
+
+A caller is an address, or a browser that had a session: behind a proxy all others have one address.
+"""
 
 from collections import deque
 from typing import Final

@@ -43,8 +43,11 @@ def principal_of(session: Session, proven: Principal) -> Principal:
 class Visit(msgspec.Struct, frozen=True, kw_only=True):
     """``nonce`` marks the elements that htmx may act on; ``target`` is the part of the page that the answer replaces,
     None for a whole page; ``browser`` is the browser's secret, ``login`` that of its sign-in at the bank's
-    provider, ``named`` the person that the bank's proxy names; ``is_here`` is whether a browser on this machine asks by
-    itself, not through a proxy and not for a page of another site; ``now`` is the instant of arrival.
+    provider, ``named`` the person that the bank's proxy names; ``now`` is the instant of arrival.
+
+    ``caller`` is whose tries to sign in count together: a browser that had a session, else the address, which may be
+    that of a proxy. ``is_here`` is whether a browser on this machine asks by itself, not through a proxy and not for a
+    page of another site.
     """
 
     services: ConsoleServices
@@ -59,6 +62,7 @@ class Visit(msgspec.Struct, frozen=True, kw_only=True):
     browser: str | None
     login: str | None
     named: str | None
+    caller: str
     is_here: bool
     now: int
 

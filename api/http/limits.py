@@ -59,9 +59,9 @@ class RateLimits:
         """Take a token, or raise; the answer gets the bucket's headers."""
         self._take(scope, (principal.tenant_id, principal.id, rate_class))
 
-    def take_for_address(self, scope: Any, rate_class: RateClass) -> None:
-        """As ``take``, for a caller that only its address identifies."""
-        self._take(scope, ("", _address(scope), rate_class))
+    def take_for_address(self, scope: Any, rate_class: RateClass, caller: str | None = None) -> None:
+        """As ``take``, for a caller that only its address identifies, or ``caller`` in its place."""
+        self._take(scope, ("", _address(scope) if caller is None else caller_of(caller), rate_class))
 
     def _take(self, scope: Any, bucket: _Bucket) -> None:
         rate_class = bucket[2]

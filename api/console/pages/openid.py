@@ -72,7 +72,7 @@ async def finish(visit: Visit) -> Answer:
         return _unreachable(visit, "", error)
     except OpenIdRefusedError as error:
         log.warning("openid_sign_in_refused", cause=str(error))
-        visit.services.tries.note_refusal(visit.address)
+        visit.services.tries.note_refusal(visit.caller)
         return sign_in.page(visit, "", NOT_PROVEN, status=401)
     except RateLimitedError as error:
         return sign_in.page(visit, "", str(error), status=429)

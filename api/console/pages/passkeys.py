@@ -94,13 +94,13 @@ async def _options(visit: Visit, step: Callable[[], Awaitable[CeremonyOptions]])
 async def _tried(visit: Visit, step: Callable[[], Awaitable[T]]) -> T:
     """The step, unless its address had too many refused tries; a refusal is one."""
     tries = visit.services.tries
-    tries.check(visit.address)
+    tries.check(visit.caller)
     try:
         return await step()
     except UnavailableError:
         raise
     except RiskError:
-        tries.note_refusal(visit.address)
+        tries.note_refusal(visit.caller)
         raise
 
 

@@ -64,13 +64,13 @@ def start_of(visit: Visit) -> SessionStart:
     try:
         return _proven(visit)
     except RiskError:
-        visit.services.tries.note_refusal(visit.address)
+        visit.services.tries.note_refusal(visit.caller)
         raise
 
 
 def require_try(visit: Visit) -> None:
     """Raise RateLimitedError while the address has to wait for its next try."""
-    visit.services.tries.check(visit.address)
+    visit.services.tries.check(visit.caller)
 
 
 def _proven(visit: Visit) -> SessionStart:
@@ -104,7 +104,7 @@ def _name_of(proven: Principal, given: str) -> str:
 
 def page(visit: Visit, wanted: str, refusal: str | None = None, *, status: int = 200) -> HtmlAnswer:
     """The sign-in page, after a refusal with its sentence, and with the time to wait."""
-    wait_s = visit.services.tries.wait_s(visit.address)
+    wait_s = visit.services.tries.wait_s(visit.caller)
     content = h.section(".sign-in")[
         h.h1["Sign in"],
         h.p(".refusal", role="alert")[refusal] if refusal is not None else None,

@@ -5,10 +5,10 @@ from typing import Any, Final
 
 import pytest
 
-from clearhold.api.console.entry import BROWSER, LOGIN
+from clearhold.api.console.entry import BROWSER, COOKIE, LOGIN
 from clearhold.api.console.pages.sign_in import OPENID
 from clearhold.store import sessions
-from tests.support.console import ConsoleApp
+from tests.support.console import Browser, ConsoleApp
 from tests.support.openid_sign_in import Wiring
 from tests.support.running_app import RunningApp
 
@@ -55,3 +55,32 @@ def test_given_a_bank_with_many_sign_ins_then_it_keeps_the_newest_browsers(
     assert len(kept) == MOST + 1, "and that of the other bank"
     assert api.sync_redis.zcard(f"console:traces:{tenant['id']}") == MOST
     assert api.sync_redis.zcard(f"console:browsers:{tenant['id']}") == MOST
+
+
+def refused(visitor: Browser, number: int) -> list[int]:
+    return [visitor.sign_in("op_wrong").status_code for _ in range(number)]
+
+
+@pytest.mark.parametrize("known", ["a browser that had a session", "a browser that says it had one", "no browser"])
+def test_given_an_outsider_behind_the_same_proxy_that_uses_up_the_tries_then_known_browsers_sign_in(
+    console: ConsoleApp, tenant: dict[str, Any], known: str
+) -> None:
+    visitor, outsider = console.browser(), console.browser()
+    if known == "a browser that had a session":
+        assert visitor.sign_in(tenant["operatorToken"]).status_code == HTTPStatus.SEE_OTHER
+        del visitor.cookies[COOKIE]
+    elif known == "a browser that says it had one":
+        visitor.cookies[BROWSER] = "x" * 43
+    assert refused(outsider, 6) == [401] * 5 + [429]
+    expected = HTTPStatus.SEE_OTHER if known == "a browser that had a session" else HTTPStatus.TOO_MANY_REQUESTS
+    assert visitor.sign_in(tenant["operatorToken"]).status_code == expected
+
+
+def test_given_a_known_browser_that_uses_up_its_tries_then_it_waits_and_the_others_at_its_address_do_not(
+    console: ConsoleApp, tenant: dict[str, Any]
+) -> None:
+    visitor, other = console.browser(), console.browser()
+    visitor.sign_in(tenant["operatorToken"])
+    del visitor.cookies[COOKIE]
+    assert refused(visitor, 6) == [401] * 5 + [429]
+    assert other.sign_in(tenant["operatorToken"]).status_code == HTTPStatus.SEE_OTHER
