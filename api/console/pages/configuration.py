@@ -21,6 +21,7 @@ from clearhold.api.config.schemas import (
     PlannedChange,
 )
 from clearhold.api.config.yaml_text import HEAD, body_text, written_file, written_head
+from clearhold.api.console.components.dry_runs import dry_run_view
 from clearhold.api.console.components.settings import CONFIGURATION, done, refusal, settings_frame
 from clearhold.api.console.components.words import count, outsider
 from clearhold.api.console.typed_yaml import typed_yaml
@@ -28,6 +29,8 @@ from clearhold.api.console.visit import Answer, FileAnswer, HtmlAnswer, Redirect
 from clearhold.api.http.envelope import retry_headers
 from clearhold.api.http.error_table import ERRORS
 from clearhold.api.http.request_schema import RequestSchema
+from clearhold.api.policies.dry_run import DryRunRequest, PolicyDryRun
+from clearhold.api.policies.routes import dry_run_failures
 from clearhold.features.configuration.changes import FieldDifference
 from clearhold.features.configuration.files import ConfigFile
 from clearhold.features.core.errors import ErrorCode, FieldCode, NotFoundError, RiskError, invalid
@@ -36,6 +39,9 @@ PATH: Final = CONFIGURATION
 LONGEST_PATH: Final = 200
 PLAN: Final = f"{PATH}/plan"
 ARCHIVE: Final = f"{PATH}/archive"
+_ROUTING: Final = "policy.yaml"
+_DRAFT: Final = "policy-v1"
+_DRY_RUN: Final = RequestSchema(DryRunRequest, rules=dry_run_failures)
 _NEW: Final = RequestSchema(NewConfig, rules=request_failures)
 _APPLICATION: Final = RequestSchema(ConfigApplication, rules=request_failures)
 _PLACE: Final = re.compile(r"files\[(\d+)\](?:\.(?:path|value))?")
@@ -55,10 +61,11 @@ class FileText(NamedTuple):
 
 
 class Planned(NamedTuple):
-    """``typed`` is the text as the person wrote it."""
+    """``typed`` is the text as the person wrote it; ``dry_runs`` are those of changed policies, by path."""
 
     typed: str
     plan: ConfigPlan
+    dry_runs: Mapping[str, PolicyDryRun]
 
 
 async def show(visit: Visit) -> Answer:
@@ -94,9 +101,26 @@ async def plan(visit: Visit) -> Answer:
         whole = await _merged(config, typed)
         new, _ = _NEW.decode(msgspec.json.encode(whole))
         planned = await visit.services.config.plan(visit.principal, new)
+        dry_runs = await _dry_runs(visit, planned, whole)
     except RiskError as error:
         return _refused(visit, config, error, whole)
-    return _page(visit, config, typed, planned=Planned(typed, planned))
+    return _page(visit, config, typed, planned=Planned(typed, planned, dry_runs))
+
+
+async def _dry_runs(visit: Visit, plan: ConfigPlan, whole: Mapping[str, Any]) -> dict[str, PolicyDryRun]:
+    """By path, what each changed policy would have routed otherwise. Its version has a number once it is written."""
+    values, runs = {each["path"]: each["value"] for each in whole["files"]}, dict[str, PolicyDryRun]()
+    for change in plan.changes:
+        folder, _, name = change.path.rpartition("/")
+        if name != _ROUTING or change.path not in values:
+            continue
+        slug = folder.removeprefix("programs/")
+        program = None if slug == folder else visit.services.programs.find_by_slug(visit.principal, slug)
+        draft = {"version": _DRAFT, "programId": program and program.id}
+        body = draft | {"body": values[change.path] | {"version": _DRAFT}}
+        request, _ = _DRY_RUN.decode(msgspec.json.encode(body))
+        runs[change.path] = await visit.services.dry_runs.run(visit.principal, request)
+    return runs
 
 
 async def apply(visit: Visit) -> Answer:
@@ -238,11 +262,12 @@ def _plan_of(visit: Visit, planned: Planned) -> h.Element:
         return h.section("#plan")[
             h.h2["The plan"], h.p(role="status")["Nothing differs from the configuration in force."]
         ]
+    programs = {each.id: each.name for each in visit.services.programs.list(visit.principal, source=None)}
     needs = "It waits for another person." if plan.needs_second_person else "No part of it needs a second person."
     return h.section("#plan")[
         h.h2["The plan"],
         h.p(role="status")[f"{count(len(plan.changes), 'file differs', 'files differ')}. {needs}"],
-        [_change(each) for each in plan.changes],
+        [_change(each, planned.dry_runs.get(each.path), programs) for each in plan.changes],
         visit.form_of(
             PATH,
             h.input(type="hidden", name="files", value=planned.typed),
@@ -260,7 +285,7 @@ def _plan_of(visit: Visit, planned: Planned) -> h.Element:
     ]
 
 
-def _change(change: PlannedChange) -> h.Element:
+def _change(change: PlannedChange, dry_run: PolicyDryRun | None, programs: Mapping[str, str]) -> h.Element:
     heads = ("Field", "In force", "Afterwards")
     return h.section(".planned")[
         h.h3[h.code[outsider(change.path, most=None)], f" {change.change.value}"],
@@ -282,6 +307,7 @@ def _change(change: PlannedChange) -> h.Element:
         if change.fields
         else None,
         h.p[_backtest(change.backtest)] if change.backtest is not None else None,
+        None if dry_run is None else dry_run_view(dry_run, programs),
         h.p(".small")["Needs a second person." if change.needs_second_person else "Needs one person."],
     ]
 

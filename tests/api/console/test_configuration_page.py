@@ -12,6 +12,7 @@ import yaml
 
 from clearhold.api.cli.config_files import read_config
 from clearhold.api.http import yaml_documents
+from tests.support.alerting import deliver, outgoing
 from tests.support.config_calls import CLOCK_PATH, RULE, RULE_PATH, ConfigCalls
 from tests.support.console import Browser, ConsoleApp
 from tests.support.dom import DomPage
@@ -116,6 +117,22 @@ def test_given_a_file_without_a_value_then_the_plan_removes_it(config: ConfigCal
     for each in waiting(config):
         config.send("POST", f"/api/actions/{each['id']}/approve", name="ben")
     assert RULE_PATH not in config.files()
+
+
+def test_given_a_changed_policy_of_the_bank_or_of_a_program_then_its_plan_says_what_it_would_have_routed_otherwise(
+    config: ConfigCalls, api: RunningApp, program: dict[str, Any], browser: Browser
+) -> None:
+    ordinary = (outgoing(f"acht_{number}", amount=500_000 + number * 100_000) for number in range(6))
+    deliver(api, program, *ordinary, outgoing("acht_large", amount=90_000_000, counterparty_id="cpty_2"))
+    policy = config.files()["policies/policy.yaml"] | {"minProgramN": 0, "autoCloseBands": ["clear", "review"]}
+    draft = {"version": "policy-v2", "body": policy | {"version": "policy-v2"}}
+    answer = config.send("POST", "/api/policies/dry-run", draft).json()
+    assert answer["otherwise"] >= 2
+    for path in ("policies/policy.yaml", f"programs/{program['slug']}/policy.yaml"):
+        page = planned(browser, {path: policy})
+        assert page.status_code == HTTPStatus.OK, page.text
+        totals = DomPage(page.text).one("p", id="dry-run-totals").text
+        assert f"{answer['otherwise']} alerts would have gone otherwise, {answer['same']} the same" in totals
 
 
 @pytest.mark.parametrize(
