@@ -226,18 +226,12 @@ class SubjectNames(CommittedRows):
         for kind, table in _NAMED.items():
             ids = sorted({id_ for type_, _, id_ in subjects if type_ == kind})
             if ids:
-                sql, programs = _NAMES.format(kind=kind, table=table), _programs_of(subjects)
-                tuples = self._read(sql, [principal.tenant_id, listed(ids)], programs)
+                tuples = self._read(_NAMES.format(kind=kind, table=table), [principal.tenant_id, listed(ids)])
                 names |= {(type_, program, id_): name or None for type_, program, id_, name in tuples}
         return names
 
     def of_owners(self, principal: Principal, subjects: set[SubjectKey]) -> dict[SubjectKey, str | None]:
         """The newest names of the owners of accounts; accounts without a known owner are left out."""
         ids = sorted({id_ for type_, _, id_ in subjects if type_ == SubjectType.ACCOUNT})
-        values = [principal.tenant_id, listed(ids), principal.tenant_id]
-        tuples = self._read(_OWNERS, values, _programs_of(subjects)) if ids else []
+        tuples = self._read(_OWNERS, [principal.tenant_id, listed(ids), principal.tenant_id]) if ids else []
         return {(SubjectType.ACCOUNT.value, program, id_): name or None for program, id_, name in tuples}
-
-
-def _programs_of(subjects: set[SubjectKey]) -> list[str]:
-    return sorted({program_id for _, program_id, _ in subjects})

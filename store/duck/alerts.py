@@ -154,7 +154,7 @@ class Alerts(Timeline[AlertRow, AlertRow], table="alerts", row_type=AlertRow, ra
         offsets = sorted({offset for _, offset in places})
         programs = sorted({program for program, _ in places})
         values = [principal.tenant_id, offsets[0], offsets[-1], listed(offsets), listed(programs)]
-        matches = self._read(_TRANSFERS_AT, values, programs)
+        matches = self._read(_TRANSFERS_AT, values)
         return {(program_id, offset): transfer_id for program_id, offset, transfer_id in matches}
 
 

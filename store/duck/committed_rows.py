@@ -17,9 +17,7 @@ import msgspec
 from clearhold.features.core.principal import Principal
 from clearhold.features.core.rows.events import EventRow
 from clearhold.features.core.rows.parties import CounterpartyRow, EntityRow
-from clearhold.store.duck.answers import answers_of, tables_in
-from clearhold.store.duck.turns import in_turn, reads_for_answer
-from clearhold.store.duck.written import EVERY, wrote
+from clearhold.store.duck.turns import in_turn
 from clearhold.store.tables import NUMBERS, TEXTS, Predicate, listed, placeholders, row_builder, select_list
 
 # ruff: noqa: S608 - statements are built from constants; every value is a parameter
@@ -31,42 +29,16 @@ class CommittedRows:
     def __init__(self, connection: duckdb.DuckDBPyConnection) -> None:
         self._connection = connection
 
-    def _read(
-        self, sql: str, values: Sequence[Any] | Mapping[str, Any] = (), programs: Sequence[str] | None = EVERY
-    ) -> list[Any]:
-        """``programs`` says that the caller uses no row of another program, nor does the statement."""
-        return self._answer(sql, values, None, programs)
+    def _read(self, sql: str, values: Sequence[Any] | Mapping[str, Any] = ()) -> list[Any]:
+        in_turn()
+        with self._connection.cursor() as cursor:
+            return cursor.execute(sql, values).fetchall()
 
-    def _first(self, sql: str, values: Sequence[Any] = (), programs: Sequence[str] | None = EVERY) -> Any:
+    def _first(self, sql: str, values: Sequence[Any] = ()) -> Any:
         """The first row, or None."""
-        return next(iter(self._answer(sql, values, 1, programs)), None)
-
-    def _answer(
-        self,
-        sql: str,
-        values: Sequence[Any] | Mapping[str, Any],
-        most: int | None,
-        programs: Sequence[str] | None,
-    ) -> list[Any]:
-        """The rows, or the first ``most``, from memory where the thread reads for an answer and they are there."""
-
-        def run_statement() -> list[Any]:
-            in_turn()
-            with self._connection.cursor() as cursor:
-                cursor.execute(sql, values)
-                return cursor.fetchall() if most is None else cursor.fetchmany(most)
-
-        if not reads_for_answer():
-            return run_statement()
-        return answers_of(self._connection).read(sql, values, run_statement, most=most, programs=programs)
-
-    def _delete(self, sql: str, values: Sequence[Any]) -> None:
-        """Answers of the statement's tables are read again afterwards."""
-        try:
-            with self._connection.cursor() as cursor:
-                cursor.execute(sql, values)
-        finally:
-            wrote(dict.fromkeys(tables_in(sql), EVERY))
+        in_turn()
+        with self._connection.cursor() as cursor:
+            return cursor.execute(sql, values).fetchone()
 
     def _value(self, sql: str, values: Sequence[Any]) -> Any:
         """The first column of the first row, None without one."""
@@ -171,7 +143,6 @@ class Timeline(CommittedRows, Generic[Row, Stored]):
     _words: ClassVar[dict[str, str]]
     _row: Callable[[Sequence[Any]], Row]
     _key_of: Callable[[Row], RowKey]
-    _program_at: ClassVar[int | None]  # the place of the program in a key
 
     def __init_subclass__(
         cls,
@@ -187,7 +158,6 @@ class Timeline(CommittedRows, Generic[Row, Stored]):
         cls._words |= order_words(at=at, rank=rank) | {"by": ", ".join(by), "mark": placeholders(by)}
         cls._row = staticmethod(row_builder(row_type))
         cls._key_of = staticmethod(attrgetter(*by, "offset"))
-        cls._program_at = by.index("program_id") if "program_id" in by else None
 
     def find(self, principal: Principal, row_id: str) -> Stored | None:
         """ForbiddenError when the tenant has it on a program outside a key's mode, or as a whole."""
@@ -201,10 +171,7 @@ class Timeline(CommittedRows, Generic[Row, Stored]):
 
     def list_page(self, principal: Principal, wanted: RowFilter, after: Place | None, limit: int) -> list[Stored]:
         """At most ``limit`` rows after ``after``: the highest instant or rank first."""
-        programs = EVERY if self._program_at is None else wanted.program_ids
-        return self.of_keys(
-            principal, self.page_keys(principal, wanted.predicate(principal), after, limit, programs=programs)
-        )
+        return self.page(principal, wanted.predicate(principal), after, limit)
 
     def export(self, principal: Principal, wanted: RowFilter, batch: int) -> Iterator[list[Stored]]:
         """All rows in the order of pages, ``batch`` at a time, in the state at the first batch.
@@ -230,11 +197,9 @@ class Timeline(CommittedRows, Generic[Row, Stored]):
         after: Place | None,
         limit: int,
         order: Mapping[str, str] = NO_WORDS,
-        *,
-        programs: Sequence[str] | None = EVERY,
     ) -> list[RowKey]:
         """The keys of at most ``limit`` rows after ``after``; ``order`` are the ``order_words`` of another order, by
-        a number that no version of a row changes. ``programs`` are the ones that ``wanted`` allows.
+        a number that no version of a row changes.
         """
         words = self._words | dict(order)
         keys: list[RowKey] = []
@@ -244,7 +209,7 @@ class Timeline(CommittedRows, Generic[Row, Stored]):
             if after is not None:
                 sql += f" AND {_AFTER.format(**words)}"
                 values[-1:] = [after[0], *after, candidate_limit]
-            candidates = self._read(_CANDIDATES.format(matching=sql, **words), values, programs)
+            candidates = self._read(_CANDIDATES.format(matching=sql, **words), values)
             keys += self._still_newest(principal, [candidate[1:] for candidate in candidates])
             if len(candidates) < candidate_limit:
                 break
@@ -258,14 +223,9 @@ class Timeline(CommittedRows, Generic[Row, Stored]):
             return []
         ids, offsets = [key[0] for key in keys], sorted({key[-1] for key in keys})
         values = [principal.tenant_id, offsets[0], offsets[-1], listed(offsets), listed(ids)]
-        rows = map(self._row, self._read(_OF_KEYS.format(**self._words), values, self._programs_of(keys)))
+        rows = map(self._row, self._read(_OF_KEYS.format(**self._words), values))
         of_key = {self._key_of(row): row for row in rows}
         return self._stored(principal, [of_key[key] for key in keys])
-
-    def _programs_of(self, keys: Sequence[RowKey]) -> list[str] | None:
-        """The programs of keys that name theirs: a row of another program has none of these keys."""
-        place = self._program_at
-        return EVERY if place is None else sorted({key[place] for key in keys})
 
     def _stored(self, _: Principal, rows: list[Row]) -> list[Stored]:
         """At least one row, each with its parts; here the rows alone."""
@@ -277,5 +237,5 @@ class Timeline(CommittedRows, Generic[Row, Stored]):
             return []
         ids = sorted({key[0] for key in candidates})
         values = [principal.tenant_id, min(key[-1] for key in candidates), listed(ids)]
-        newest = set(self._read(_NEWEST.format(**self._words), values, self._programs_of(candidates)))
+        newest = set(self._read(_NEWEST.format(**self._words), values))
         return [key for key in candidates if key in newest]

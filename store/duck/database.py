@@ -60,7 +60,6 @@ from clearhold.features.core.rows.parties import (
     ScoreRow,
     ShadowScoreRow,
 )
-from clearhold.store.duck.written import EVERY, wrote
 from clearhold.store.errors import StartupError
 from clearhold.store.record.chain import ChainWriter
 from clearhold.store.record.chain_file import RecordChainRow, RecordCheckpointRow
@@ -248,8 +247,6 @@ _INSERTS: Final[Mapping[str, str]] = {
     row_type.__name__: f"INSERT INTO {name} BY NAME SELECT * FROM arrow_rows"  # noqa: S608 - table names are the schema's own
     for name, row_type in TABLES
 }
-_PROGRAM: Final = "program_id"
-_TABLE_OF: Final[Mapping[str, str]] = {row_type.__name__: name for name, row_type in TABLES}
 _COMMITTED: Final = 'SELECT shard, max("offset") FROM log_offsets GROUP BY shard ORDER BY shard'
 _EPOCHS: Final = "SELECT shard, max(epoch) FROM log_offsets GROUP BY shard ORDER BY shard"
 _FORGED: Final = "SELECT count(*) FROM quarantine WHERE error = ?"
@@ -293,8 +290,9 @@ class BatchWriter:
         ]
         own = row_tables({LogOffsetRow: marks, RecordChainRow: links})
         # Statements are looked up before the transaction opens, so that a row of an unknown type costs nothing.
-        written = [*rows.items(), *own.items()]
-        tables = [(_INSERTS[name], table) for name, table in written if name != ChainFactRow.__name__]
+        tables = [
+            (_INSERTS[name], table) for name, table in (*rows.items(), *own.items()) if name != ChainFactRow.__name__
+        ]
         self._cursor.begin()
         try:
             for insert, table in tables:
@@ -304,10 +302,7 @@ class BatchWriter:
             self._cursor.rollback()
             raise
         self._in_doubt = True  # a failure from here on, as in folding the write-ahead log, may come after the fsync
-        try:
-            self._cursor.commit()
-        finally:
-            wrote({_TABLE_OF[name]: _programs_in(table) for name, table in written if name in _TABLE_OF})
+        self._cursor.commit()
         if links and self._chains is not None:
             self._chains.settle(links)
         self._in_doubt = False
@@ -332,13 +327,6 @@ class BatchWriter:
     def _append(self, insert: str, arrow_rows: pa.Table) -> None:  # noqa: ARG002 - see below
         """The statement reads ``arrow_rows`` by name from this frame: 1.5 ms a table less than registering a view."""
         self._cursor.execute(insert)
-
-
-def _programs_in(rows: pa.Table) -> list[str] | None:
-    """The programs of the rows; None of rows that have none."""
-    if _PROGRAM not in rows.column_names:
-        return EVERY
-    return [str(each) for each in rows.column(_PROGRAM).unique().to_pylist()]
 
 
 def committed_offsets(connection: duckdb.DuckDBPyConnection) -> dict[int, int]:

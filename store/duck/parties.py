@@ -56,7 +56,7 @@ class Parties(CommittedRows, Generic[Row]):
         if program_ids is not None and not program_ids:
             return []
         sql = _NEWEST.format(programs=programs_sql(program_ids), **self._words)
-        rows = self._read(sql, [principal.tenant_id, party_id, *(program_ids or ())], program_ids)
+        rows = self._read(sql, [principal.tenant_id, party_id, *(program_ids or ())])
         return reached(principal, [*map(self._row, rows)])
 
     def last_raw(self, row: Row) -> str:

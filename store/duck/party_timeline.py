@@ -213,13 +213,9 @@ class PartyTimeline(CommittedRows):
             "types": listed(types),
         }
         place = (_END_OF_TIME, "") if after is None else after
-
-        def read(sql: str, used: Mapping[str, object]) -> list[Line]:
-            return self._read(sql, used, [wanted.program_id])
-
         lines = None
         if subject in _PARTIES:
-            lines = lines_of(read, values, _MINE.get(subject, _OF_ACTOR), kinds)
+            lines = lines_of(self._read, values, _MINE.get(subject, _OF_ACTOR), kinds)
         if lines is None:
             lines = self._in_one(subject, values, kinds, place, limit)
         else:

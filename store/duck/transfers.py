@@ -38,7 +38,7 @@ def acting_for(entity_ids: Sequence[str]) -> tuple[str, list[str]]:
     return sql, [*entity_ids, *entity_ids]
 
 
-_Read = Callable[[str, list[Any], Sequence[str]], list[Any]]
+_Read = Callable[[str, list[Any]], list[Any]]
 
 
 def with_owners(read: _Read, tenant_id: str, rows: Sequence[TransferRow]) -> list[TransferRow]:
@@ -46,7 +46,7 @@ def with_owners(read: _Read, tenant_id: str, rows: Sequence[TransferRow]) -> lis
     accounts = sorted({row.account_id for row in rows if row.entity_id is None and row.account_id is not None})
     if not accounts:
         return [*rows]
-    tuples = read(_OF_ACCOUNTS, [tenant_id, listed(accounts)], sorted({row.program_id for row in rows}))
+    tuples = read(_OF_ACCOUNTS, [tenant_id, listed(accounts)])
     owners = {(program_id, account_id): owner_id for program_id, account_id, owner_id in tuples}
     return [
         structs.replace(row, entity_id=owners[row.program_id, row.account_id])
@@ -149,7 +149,7 @@ class Transfers(
         reach = sorted(principal.program_ids or ())
         first = f"program_id IN {placeholders(reach)} DESC," if reach else ""
         values = [principal.tenant_id, row_id, *(program_ids or ()), *reach]
-        selected = self._first(_FIND.format(programs=programs_sql(program_ids), first=first), values, program_ids)
+        selected = self._first(_FIND.format(programs=programs_sql(program_ids), first=first), values)
         if selected is None:
             return None
         row = self._row(selected)
@@ -215,7 +215,7 @@ def _features_of(
         return {}
     ids = sorted({row.id for row in rows})
     sql = _FIND_FEATURES.format(offsets=placeholders(offsets))
-    tuples = read(sql, [tenant_id, *offsets, listed(ids)], sorted({row.program_id for row in rows}))
+    tuples = read(sql, [tenant_id, *offsets, listed(ids)])
     return {(row.program_id, row.transfer_id, row.offset): row for row in map(_FEATURES, tuples)}
 
 
@@ -224,6 +224,6 @@ def _alert_ids_of(read: _Read, tenant_id: str, rows: Sequence[TransferRow]) -> d
     programs, numbers = sorted({row.program_id for row in rows}), sorted({row.number for row in rows})
     alert_ids: dict[tuple[str, int], list[str]] = {}
     values = [tenant_id, listed(programs), listed(numbers)]
-    for program_id, number, alert_id in read(_ALERTS_OF, values, programs):
+    for program_id, number, alert_id in read(_ALERTS_OF, values):
         alert_ids.setdefault((program_id, number), []).append(alert_id)
     return alert_ids

@@ -1,6 +1,4 @@
-"""Threads that read for answers: each waits before a statement, so that work which counts more has the processor first,
-and takes the answers that are in memory.
-"""
+"""A thread may wait before each statement, so that work which counts more has the processor first."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -11,7 +9,7 @@ _OF_THREAD = local()
 
 @contextmanager
 def each_after(wait: Callable[[], object]) -> Iterator[None]:
-    """This thread reads for an answer within the block; its statements begin after ``wait`` has returned."""
+    """Statements of this thread within the block begin after ``wait`` has returned."""
     _OF_THREAD.wait = wait
     try:
         yield
@@ -24,7 +22,3 @@ def in_turn() -> None:
     wait = getattr(_OF_THREAD, "wait", None)
     if wait is not None:
         wait()
-
-
-def reads_for_answer() -> bool:
-    return getattr(_OF_THREAD, "wait", None) is not None

@@ -118,12 +118,14 @@ class WebhookDeliveries(CommittedRows):
 
     def forget_settled(self, before: int) -> None:
         """Delete ended deliveries from before an instant."""
-        for statement in _FORGET:
-            self._delete(statement, [before])
+        with self._connection.cursor() as cursor:
+            for statement in _FORGET:
+                cursor.execute(statement, [before])
 
     def forget_of(self, endpoint_ids: Sequence[str], before: int) -> None:
         """Delete these endpoints' deliveries from before an instant, in any state."""
-        self._delete(_FORGET_OF, [before, listed(endpoint_ids)])
+        with self._connection.cursor() as cursor:
+            cursor.execute(_FORGET_OF, [before, listed(endpoint_ids)])
 
 
 def _stored(values: Sequence[Any]) -> StoredDelivery:

@@ -74,7 +74,7 @@ class ReportActors(CommittedRows):
         if kind in {_COUNTERPARTY, _ACCOUNT}:
             return ReportedActor(program_id, kind, actor_id, ())
         values = [principal.tenant_id, program_id, actor_id]
-        accounts = self._read(_ACCOUNTS, values, [program_id])
+        accounts = self._read(_ACCOUNTS, values)
         return ReportedActor(program_id, kind, actor_id, tuple(sorted(account_id for (account_id,) in accounts)))
 
 
