@@ -30,7 +30,9 @@ from typing import Any, Final, NamedTuple, NoReturn
 import redis
 import structlog
 from redis.asyncio.connection import AbstractConnection
+from redis.exceptions import ConnectionError as RedisConnectionError
 from redis.exceptions import RedisError, ResponseError
+from redis.exceptions import TimeoutError as RedisTimeoutError
 
 from clearhold.store.data_dir import DataDir
 from clearhold.store.errors import StartupError
@@ -241,6 +243,8 @@ def taken(client: redis.Redis, node: LogNode, address: str, *, take_over: bool) 
     try:
         _require_functions(client)
         return _taken(client, node, address, take_over=take_over)
+    except (RedisConnectionError, RedisTimeoutError) as error:
+        raise RedisSettingsError(f"The Redis at CLEARHOLD_REDIS_URL does not answer ({error}). Does it run?") from error
     except RedisError as error:
         raise RedisSettingsError(
             f"The functions that guard the log cannot be loaded or called in the Redis at CLEARHOLD_REDIS_URL ({error})"
