@@ -223,7 +223,7 @@ def test_given_a_program_that_a_detector_was_withdrawn_from_then_the_draft_close
     autonomy = an_autonomy(
         {"offset": 4, "version": "autonomy-v1", "tier": "standard", "granted": [], "withdrawn": ["round_amount"]}
     )
-    stored = {"policyVersion": "policy-v1.autonomy-v1"}
+    stored: dict[str, Any] = {"policyVersion": "policy-v1.autonomy-v1"}
     stored |= {"stored": ("reviewed", "complex", False, "detector_not_auto_closable")}
     versions = {"policy-v1": known_policy(OF_TENANT)}
 
