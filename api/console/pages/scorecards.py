@@ -222,7 +222,7 @@ def _reports(reports: tuple[ScorecardReport, ...]) -> h.Element:
 
 
 async def _typed(visit: Visit, card: Scorecard) -> str:
-    """The text of the form: as it was sent, else the card's, written in a thread, since that takes some time."""
+    """The text of the form that was sent, else the card's, written in a thread, since that takes some time."""
     return visit.form.get("card", "") or await to_thread.run_sync(body_text, msgspec.to_builtins(card))
 
 
