@@ -135,3 +135,30 @@ def test_given_no_javascript_then_a_clock_is_planned_and_requested_by_fields(
         expect(page.locator("#notice")).to_contain_text("Requested")
         newest, _ = bank.read("/api/policies", prefix="clock")
         assert (newest["body"]["standardHours"], newest["active"]) == (12, False)
+
+
+def test_given_a_card_when_it_is_proposed_then_it_runs_in_shadow_and_comes_into_force_by_no_one_without_a_report(
+    bank: ConsoleService, chromium: Browser
+) -> None:
+    with bank.person(chromium) as ann:
+        page = ann.page
+        page.goto("/console/settings/scorecards")
+        page.get_by_role("link", name="trs-v1").click()
+        card = page.get_by_label("The card, as YAML or JSON")
+        text = card.input_value()
+        card.fill(text.replace("name: trs-v1", "name: Fewer points"))
+        page.get_by_role("button", name="Propose", exact=True).click()
+        expect(page.locator("#notice")).to_contain_text("Proposed")
+        expect(page.locator("#difference")).to_contain_text("Nothing differs")
+        page.get_by_role("button", name="Run it in shadow").click()
+        expect(page.locator("#notice")).to_contain_text("in shadow from now on")
+        expect(page.locator("#comparison")).to_contain_text("that both scored since")
+        page.get_by_role("textbox", name="Why", exact=True).fill("It is simpler.")
+        page.get_by_role("button", name="Request", exact=True).click()
+        expect(page.get_by_role("alert")).to_contain_text("report")
+        expect(page.get_by_role("textbox", name="Why", exact=True)).to_have_value("It is simpler.")
+        newest, _ = bank.read("/api/scorecards")
+        assert (newest["name"], newest["inShadow"], newest["active"]) == ("Fewer points", True, False)
+        page.get_by_role("button", name="End its shadow").click()
+        expect(page.locator("#notice")).to_contain_text("Its shadow has ended")
+        assert [each for each in ann.faults if "409" not in each] == []
