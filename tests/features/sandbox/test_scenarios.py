@@ -69,12 +69,12 @@ def ids_in(events: ComposedEvents) -> set[str]:
 def test_given_many_runs_when_composed_then_each_company_of_an_ach_entry_has_a_name_of_its_own() -> None:
     """Names have 16 characters there; one name from two banks looks like invoice fraud."""
     companies = {}
-    for run in range(100):
+    for run in range(1_000):
         for event in events_of(composed(ScenarioName.ACH_INCOMING_DEBIT_NSF, run=f"run_{run}")):
             if "company_name" in event["data"] and event["data"]["is_incoming"]:
                 companies[event["data"]["odfi_routing_number"]] = event["data"]["company_name"]
 
-    assert len(set(companies.values())) == len(companies) == 100
+    assert len(set(companies.values())) == len(companies) == 1_000
     assert all(len(name) <= 16 for name in companies.values())
 
 
