@@ -5,10 +5,8 @@ from typing import Any
 import httpx
 import pytest
 
-from clearhold.api.console.pages import workspace_view
 from clearhold.api.log import commands as committed
 from clearhold.features.core.instants import MINUTE_US, format_instant
-from clearhold.store.duck.committed_rows import CommittedRows
 from tests.support.alerting import ALERTING, NARRATIVE, alerts_of, deliver, outgoing
 from tests.support.console import PART, SAME_ORIGIN, Browser, ConsoleApp
 from tests.support.dom import DomPage
@@ -376,32 +374,3 @@ def test_given_a_stack_of_another_tenant_when_opened_then_it_is_as_if_it_were_no
     assert stranger.sign_in(api.create_tenant("second-bank")["operatorToken"]).status_code == 303
 
     assert stranger.get(f"/console/stacks/{stack_id}").status_code == 404
-
-
-def test_given_more_transfers_than_are_read_around_then_all_are_drawn_by_few_statements(
-    api: RunningApp,
-    tenant: dict[str, Any],
-    program: dict[str, Any],
-    browser: Browser,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(workspace_view, "AROUND", 1)
-    read, statements = CommittedRows._read, list[str]()
-
-    def counted(rows: CommittedRows, sql: str, values: Any = ()) -> list[Any]:
-        statements.append(sql)
-        return read(rows, sql, values)
-
-    numbers = []
-    for account, transfers in (("bacc_few", 3), ("bacc_many", 12)):
-        story(api, tenant, program, account, transfers)
-        stack_id = next(str(each["id"]) for each in stacks(api, tenant) if each["key"] == account)
-        opened(browser, stack_id)  # reads some for the first time
-        with monkeypatch.context() as patched:
-            patched.setattr(CommittedRows, "_read", counted)
-            page = DomPage(opened(browser, stack_id).text)
-        numbers.append(len(statements))
-        statements.clear()
-        assert all(f"acht_{account}_{number}" in str(page.one("section", id="money")) for number in range(transfers))
-    few, many = numbers
-    assert 10 < few <= many < few + 5  # nine transfers more
