@@ -57,7 +57,7 @@ def _moves(autonomy: ProgramAutonomy, now: str) -> Iterable[h.Node]:
         names = ", ".join(each.detector.replace("_", " ") for each in could)
         yield f"Up: a request and a second person's approval. The evidence suffices for {names}."
     else:
-        yield "Up to trusted: evidence on one detector more; the objections to each are below."
+        yield "Up to trusted: one more detector needs the evidence; the objections to each are below."
     if waiting:
         yield ["It was widened less than 7 days ago: not before ", moment(waits), "."]
     if autonomy.last_change_at is not None:
@@ -67,7 +67,7 @@ def _moves(autonomy: ProgramAutonomy, now: str) -> Iterable[h.Node]:
 def evidence_table(autonomy: ProgramAutonomy) -> h.Node:
     """Each detector with the evidence, and the objections to closing its alerts alone."""
     if not autonomy.eligibility:
-        return h.p["No detector of this program can be closed alone."]
+        return h.p["The platform can close alerts of no detector of this program alone."]
     figures = ("Alerts", "Decided by persons", "Of those overturned", "Labelled", "Bad at most")
     return h.div(".wide", tabindex="0", role="region", aria_label="Evidence on detectors")[
         h.table[

@@ -126,7 +126,7 @@ def transfers(newest: Sequence[TransferSummary], every: str) -> h.Element:
         h.h2[f"Newest transfers ({len(newest)})" if newest else "Transfers"],
         (transfer_table(newest, "Newest transfers"), h.p[h.a(href=every)["All its transfers, with a filter"]])
         if newest
-        else h.p["None within the bank's statements."],
+        else h.p["The bank has sent no transfer of it."],
     ]
 
 

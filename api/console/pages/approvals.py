@@ -19,7 +19,7 @@ from clearhold.api.console.components.requests import (
     target_page,
     way_to_stack,
 )
-from clearhold.api.console.components.settings import POLICIES
+from clearhold.api.console.components.settings import CONFIGURATION, POLICIES, SCORECARDS
 from clearhold.api.console.components.words import count, moment, outsider, outsider_prose
 from clearhold.api.console.four_eyes import approval_note
 from clearhold.api.console.visit import Answer, HtmlAnswer, RedirectAnswer, Visit
@@ -39,6 +39,8 @@ _PAGES: Final[Mapping[ActionType, tuple[str, str]]] = {
     ActionType.PAUSE_RULE: ("/console/rules/{target}", "The rule and its matches"),
     ActionType.SET_LIMIT: ("/console/programs/{program}#limits", "The limits and their use now"),
     ActionType.ACTIVATE_POLICY: (f"{POLICIES}/{{target}}", "The version against the one in force"),
+    ActionType.ACTIVATE_SCORECARD: (SCORECARDS, "The cards, and the one that scores"),
+    ActionType.APPLY_CONFIG: (CONFIGURATION, "The configuration in force"),
     ActionType.SET_AUTONOMY: ("/console/programs/{program}", "The program, and the objections"),
 }
 """The page on which the effect of a request is seen, and its words."""

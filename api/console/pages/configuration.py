@@ -33,13 +33,15 @@ from clearhold.api.policies.dry_run import DryRunRequest, PolicyDryRun
 from clearhold.api.policies.routes import dry_run_failures
 from clearhold.features.configuration.changes import FieldDifference
 from clearhold.features.configuration.files import ConfigFile
-from clearhold.features.core.errors import ErrorCode, FieldCode, NotFoundError, RiskError, invalid
+from clearhold.features.core.errors import ErrorCode, FieldCode, NotFoundError, RateLimitedError, RiskError, invalid
 
 PATH: Final = CONFIGURATION
 LONGEST_PATH: Final = 200
 PLAN: Final = f"{PATH}/plan"
 ARCHIVE: Final = f"{PATH}/archive"
 _ROUTING: Final = "policy.yaml"
+_MOST_DRY_RUNS: Final = 10
+_NOT_RUN: Final = f"Only the first {_MOST_DRY_RUNS} changed policies are run over the alerts of the last days."
 _DRAFT: Final = "policy-v1"
 _DRY_RUN: Final = RequestSchema(DryRunRequest, rules=dry_run_failures)
 _NEW: Final = RequestSchema(NewConfig, rules=request_failures)
@@ -61,11 +63,13 @@ class FileText(NamedTuple):
 
 
 class Planned(NamedTuple):
-    """``typed`` is the text as the person wrote it; ``dry_runs`` are those of changed policies, by path."""
+    """``typed`` is the text as the person wrote it; ``dry_runs`` are those of changed policies by path, or the sentence
+    of a refusal in their place.
+    """
 
     typed: str
     plan: ConfigPlan
-    dry_runs: Mapping[str, PolicyDryRun]
+    dry_runs: Mapping[str, PolicyDryRun | str]
 
 
 async def show(visit: Visit) -> Answer:
@@ -107,9 +111,12 @@ async def plan(visit: Visit) -> Answer:
     return _page(visit, config, typed, planned=Planned(typed, planned, dry_runs))
 
 
-async def _dry_runs(visit: Visit, plan: ConfigPlan, whole: Mapping[str, Any]) -> dict[str, PolicyDryRun]:
-    """By path, what each changed policy would have routed otherwise. Its version has a number once it is written."""
-    values, runs = {each["path"]: each["value"] for each in whole["files"]}, dict[str, PolicyDryRun]()
+async def _dry_runs(visit: Visit, plan: ConfigPlan, whole: Mapping[str, Any]) -> dict[str, PolicyDryRun | str]:
+    """By path, what each changed policy would have routed otherwise. Its version has a number once it is written.
+
+    Of many changed policies the first ``_MOST_DRY_RUNS`` are run.
+    """
+    values, runs = {each["path"]: each["value"] for each in whole["files"]}, dict[str, PolicyDryRun | str]()
     for change in plan.changes:
         folder, _, name = change.path.rpartition("/")
         if name != _ROUTING or change.path not in values:
@@ -119,7 +126,12 @@ async def _dry_runs(visit: Visit, plan: ConfigPlan, whole: Mapping[str, Any]) ->
         draft = {"version": _DRAFT, "programId": program and program.id}
         body = draft | {"body": values[change.path] | {"version": _DRAFT}}
         request, _ = _DRY_RUN.decode(msgspec.json.encode(body))
-        runs[change.path] = await visit.services.dry_runs.run(visit.principal, request)
+        try:
+            runs[change.path] = (
+                await visit.services.dry_runs.run(visit.principal, request) if len(runs) < _MOST_DRY_RUNS else _NOT_RUN
+            )
+        except RateLimitedError as error:
+            runs[change.path] = str(error)
     return runs
 
 
@@ -285,7 +297,11 @@ def _plan_of(visit: Visit, planned: Planned) -> h.Element:
     ]
 
 
-def _change(change: PlannedChange, dry_run: PolicyDryRun | None, programs: Mapping[str, str]) -> h.Element:
+def _dry_run(run: PolicyDryRun | str, programs: Mapping[str, str]) -> h.Node:
+    return refusal(run) if isinstance(run, str) else dry_run_view(run, programs)
+
+
+def _change(change: PlannedChange, dry_run: PolicyDryRun | str | None, programs: Mapping[str, str]) -> h.Element:
     heads = ("Field", "In force", "Afterwards")
     return h.section(".planned")[
         h.h3[h.code[outsider(change.path, most=None)], f" {change.change.value}"],
@@ -307,7 +323,7 @@ def _change(change: PlannedChange, dry_run: PolicyDryRun | None, programs: Mappi
         if change.fields
         else None,
         h.p[_backtest(change.backtest)] if change.backtest is not None else None,
-        None if dry_run is None else dry_run_view(dry_run, programs),
+        None if dry_run is None else _dry_run(dry_run, programs),
         h.p(".small")["Needs a second person." if change.needs_second_person else "Needs one person."],
     ]
 
