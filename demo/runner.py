@@ -26,6 +26,8 @@ from clearhold.demo.stage import Stage
 from clearhold.demo.watcher import Watcher
 
 BATCH: Final = 100
+TRIES: Final = 12
+"""Of a batch, half a minute in all: a busy machine takes history more slowly than it is delivered."""
 PROBED_IN: Final = 5
 PROGRESS_EVERY_S: Final = 0.1
 
@@ -166,7 +168,7 @@ def newest_transfers(deliveries: list[Delivery]) -> dict[str, str]:
 
 def _posted(target: Target, bodies: Iterator[bytes], board: Board) -> Iterator[int]:
     """Post events in order, batch by batch; yields how many were answered."""
-    with ClearholdClient(target.url) as client:
+    with ClearholdClient(target.url, max_tries=TRIES) as client:
         while batch := list(islice(bodies, BATCH)):
             try:
                 answers = client.post_events(target.program_id, target.secret, batch)

@@ -131,6 +131,8 @@ def _print_plan(planned: Mapping[str, Any]) -> None:
             typer.echo(f"    {field['field']}: {before} -> {after}")
         if change["backtest"] is not None:
             typer.echo(f"    {_backtest(change['backtest'])}")
+        if change["dryRun"] is not None:
+            typer.echo(f"    {_dry_run(change['dryRun'])}")
     if not planned["changes"]:
         typer.echo("No changes.")
     count = len(planned["changes"])
@@ -149,6 +151,15 @@ def _backtest(figures: Mapping[str, Any]) -> str:
         f"backtest over 90 days: matches {figures['matched']:,} of {scanned} transfers, would alert on "
         f"{figures['wouldAlert']:,} and hold {figures['wouldHold']:,}; {figures['overlapWithExistingAlerts']:,} had "
         "an alert"
+    )
+
+
+def _dry_run(figures: Mapping[str, Any]) -> str:
+    newest = "the newest " if figures["limitReached"] else ""
+    left_out = sum(each["alerts"] for each in figures["notConsidered"])
+    return (
+        f"dry run over {figures['days']} days: routes {figures['otherwise']:,} of {newest}{figures['alerts']:,} alerts "
+        f"otherwise and {figures['same']:,} the same; {left_out:,} not considered"
     )
 
 

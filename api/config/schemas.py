@@ -6,6 +6,7 @@ import msgspec
 
 from clearhold.api.actions.schemas import Action
 from clearhold.api.http.fields import Prose
+from clearhold.api.policies.dry_run import PolicyDryRun
 from clearhold.features.configuration.changes import FileChange
 from clearhold.features.configuration.files import MOST_FILES, ConfigFile
 from clearhold.features.core.vocabulary import about
@@ -52,6 +53,9 @@ class BacktestFigures(msgspec.Struct, frozen=True, kw_only=True, rename="camel")
 
 class PlannedChange(FileChange, frozen=True, kw_only=True, rename="camel"):
     backtest: Annotated[BacktestFigures | None, about("Of a rule that is added or changed; else null.")]
+    dry_run: Annotated[
+        PolicyDryRun | None, about("In a plan, of the first ten routing policies that are added or changed; else null.")
+    ] = None
 
 
 class ConfigPlan(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):

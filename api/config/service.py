@@ -1,6 +1,6 @@
 """A tenant's configuration as a whole: exported, planned against the settings in force, and applied as one change.
 
-plan   checked ─▶ differences ─▶ backtests of the rules among them
+plan   checked ─▶ differences ─▶ backtests of the rules among them ─▶ dry runs of the routing policies among them
 apply  as planned, and refused if the base has changed ─▶ an action ─▶ another's approval ─▶ the executor compares
        again, and writes all effects in one entry
 
@@ -8,13 +8,14 @@ Errors  InvalidRequestError for files with faults, of another tenant, or with un
         settings in force have changed since the plan, do not allow a change, or while a configuration waits
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from typing import Any, Final
+from uuid import UUID
 
 import structlog
 from anyio import to_thread
-from msgspec.structs import asdict
+from msgspec.structs import asdict, replace
 
 from clearhold.api.actions.service import ActionService, Change
 from clearhold.api.area import Resources
@@ -30,6 +31,7 @@ from clearhold.api.config.schemas import (
 )
 from clearhold.api.http.validation import Failure, refusal
 from clearhold.api.lists.exports import Concurrency
+from clearhold.api.policies.dry_run import DryRunRequest, DryRunService, PolicyDryRun
 from clearhold.features.configuration.changes import (
     ChangeKind,
     FileChange,
@@ -37,11 +39,12 @@ from clearhold.features.configuration.changes import (
     recorded_changes,
     removal_faults,
 )
-from clearhold.features.configuration.files import SCHEMA, ConfigFile, FileKind, normal_files, rule_of
+from clearhold.features.configuration.files import SCHEMA, ConfigFile, FileKind, normal_files, place_of, rule_of
 from clearhold.features.core.entries.actions import ActionType
 from clearhold.features.core.errors import ConflictError, ErrorCode, FieldCode
 from clearhold.features.core.principal import Principal, Program
 from clearhold.features.core.rules import MOST_DAYS, Backtest
+from clearhold.features.policy.bodies import POLICY
 from clearhold.features.webhooks.delivery import endpoint_url
 from clearhold.store.control.config_registry import OTHER_BASE, ConfigRegistry
 from clearhold.store.duck.inputs import CommittedLimits
@@ -50,7 +53,9 @@ log = structlog.get_logger()
 
 PLANS_OF_TENANT: Final = 2
 PLANS_IN_ALL: Final = 8
+MOST_DRY_RUNS: Final = 10
 TARGET: Final = "tenant"
+_DRAFT: Final = f"{POLICY}-v1"  # replaced by null: the policy has no version yet
 _TENANT_DIFFERS: Final = "is of another tenant than the token"
 _NOT_NORMAL: Final = "must have its host in ASCII and in lower case"
 _UNKNOWN_PROGRAM: Final = "is no program of this tenant"
@@ -65,6 +70,7 @@ class ConfigService:
         self._limits, self._tenancy = CommittedLimits(stores.database), stores.registry.tenancy
         self._programs, self._actions = resources.programs, ActionService(resources)
         self._backtests, self._new_id = resources.backtests, stores.new_id
+        self._policy_runs = DryRunService(resources)
         self._allow_local = resources.webhook_dispatch.allow_local
         self._under_way = Concurrency(PLANS_OF_TENANT, in_all=PLANS_IN_ALL, what="plans of configurations")
 
@@ -75,7 +81,10 @@ class ConfigService:
 
     async def plan(self, principal: Principal, request: NewConfig) -> ConfigPlan:
         with self._under_way.slot(principal):
-            return (await self._planned(principal, request))[0]
+            plan, _, files, _ = await self._planned(principal, request)
+            runs = await self._dry_runs(principal, plan, {file.path: file.value for file in files})
+            changes = tuple(replace(each, dry_run=runs.get(each.path)) for each in plan.changes)
+            return replace(plan, changes=changes)
 
     async def apply(self, principal: Principal, request: ConfigApplication, effect_id: str | None) -> AppliedConfig:
         """The plan and its action; without an action when nothing changes."""
@@ -136,6 +145,27 @@ class ConfigService:
             changes=tuple(PlannedChange(**asdict(each), backtest=_figures(each, backtests)) for each in changes),
         )
         return plan, tuple(backtests.values()), files, base
+
+    async def _dry_runs(
+        self, principal: Principal, plan: ConfigPlan, values: Mapping[str, dict[str, Any]]
+    ) -> dict[str, PolicyDryRun]:
+        """By path, the alerts of the last days under each changed routing policy, which has no version yet."""
+        slugs = {
+            each.path: place.slug
+            for each in plan.changes
+            if (place := place_of(each.path)) is not None and place[:2] == (FileKind.POLICY, POLICY)
+        }
+        runs: dict[str, PolicyDryRun] = {}
+        for path in [each for each in slugs if each in values][:MOST_DRY_RUNS]:
+            slug = slugs[path]
+            program = None if slug is None else self._programs.find_by_slug(principal, slug)
+            request = DryRunRequest(
+                version=_DRAFT,
+                program_id=None if program is None else UUID(program.id),
+                body=values[path] | {"version": _DRAFT},
+            )
+            runs[path] = replace(await self._policy_runs.answer(principal, request), version=None)
+        return runs
 
     def _failures(self, principal: Principal, request: NewConfig) -> Iterator[Failure]:
         """Faults that only the service can see; others are found before."""

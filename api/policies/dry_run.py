@@ -106,7 +106,7 @@ class PolicyDryRun(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
     as_of: Annotated[str, about("When the alerts were read.")]
     days: Annotated[int, about("How many days back, up to asOf.")]
-    version: Annotated[str, about("The version that was run.")]
+    version: Annotated[str | None, about("The version that was run; null in the plan of a configuration.")]
     program_id: Annotated[str | None, about("The one program that it is for; null: the whole tenant.")]
     alerts: Annotated[int, about("Alerts that were read, the newest first.")]
     limit: Annotated[int, about("The most that are read.")]
@@ -131,6 +131,11 @@ class DryRunService:
         self._under_way = Concurrency(RUNS_OF_TENANT, in_all=RUNS_IN_ALL, what="dry runs of policies")
 
     async def run(self, principal: Principal, request: DryRunRequest) -> PolicyDryRun:
+        with self._under_way.slot(principal):
+            return await self.answer(principal, request)
+
+    async def answer(self, principal: Principal, request: DryRunRequest) -> PolicyDryRun:
+        """The same within the caller's own limit of answers at once."""
         draft, program_id = self._draft(principal, request)
         programs = self._programs.counted(principal, None if program_id is None else [program_id])
         versions = {
@@ -145,8 +150,7 @@ class DryRunService:
             autonomies = self._opened.autonomies(principal, ids)
             return dry_run(alerts[:MOST_ALERTS], draft, versions, autonomies), len(alerts)
 
-        with self._under_way.slot(principal):
-            totals, number = await to_thread.run_sync(routed)
+        totals, number = await to_thread.run_sync(routed)
         answer = _answer(
             totals, number, version=request.version, program_id=program_id, days=request.days, as_of=format_instant(now)
         )

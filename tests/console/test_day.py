@@ -30,7 +30,7 @@ def signed_with(demo: ConsoleDemo, words: str) -> list[dict[str, Any]]:
 
 
 def narrative_of(page: Page) -> str:
-    return page.get_by_label("Narrative").input_value()
+    return page.locator("main").get_by_label("Narrative").input_value()
 
 
 def test_given_a_stack_when_it_is_decided_then_it_leaves_the_queue_and_each_alert_is_on_the_record(
@@ -40,7 +40,7 @@ def test_given_a_stack_when_it_is_decided_then_it_leaves_the_queue_and_each_aler
         stack_id = opened_first(ann)
         size, words = waiting_in(demo, stack_id), f"By mouse. {SEEN}"
         ann.page.get_by_role("radio", name=re.compile("^Close")).check()
-        ann.page.get_by_label("Narrative").fill(f"{narrative_of(ann.page)} {words}")
+        ann.page.locator("main").get_by_label("Narrative").fill(f"{narrative_of(ann.page)} {words}")
         ann.page.get_by_role("button", name=f"Sign as {ANN}").click()
         ann.page.wait_for_url(lambda url: stack_id not in url)
         expect(ann.page.locator("#sending .signed")).to_be_visible(timeout=SIGNED_WITHIN_MS)
@@ -63,7 +63,7 @@ def test_given_the_keyboard_alone_when_a_stack_is_found_read_and_decided_then_it
         stack_id = ann.page.url.rpartition("/")[2].partition("?")[0]
         size = waiting_in(demo, stack_id)
         keyboard.press("c")
-        expect(ann.page.get_by_label("Narrative")).to_be_focused()
+        expect(ann.page.locator("main").get_by_label("Narrative")).to_be_focused()
         expect(ann.page.get_by_role("radio", name=re.compile("^Close"))).to_be_checked()
         assert not signed_with(demo, words)
         keyboard.press("Control+End")
@@ -84,7 +84,7 @@ def test_given_no_scripts_then_a_stack_can_be_read_and_decided(demo: ConsoleDemo
         size, words = waiting_in(demo, stack_id), f"Without scripts. {SEEN}"
         expect(ann.page.get_by_role("heading", name=re.compile("^Why"))).to_be_visible()
         ann.page.get_by_role("radio", name=re.compile("^Close")).check()
-        ann.page.get_by_label("Narrative").fill(f"{narrative_of(ann.page)} {words}")
+        ann.page.locator("main").get_by_label("Narrative").fill(f"{narrative_of(ann.page)} {words}")
         ann.page.get_by_role("button", name=f"Sign as {ANN}").click()
         ann.page.wait_for_url(lambda url: stack_id not in url)
         assert len(signed_with(demo, words)) == size
@@ -96,7 +96,7 @@ def test_given_a_session_that_ends_while_typing_when_the_person_signs_in_again_t
     with demo.person(chromium) as ann:
         stack_id = opened_first(ann)
         ann.page.get_by_role("radio", name=re.compile("^Escalate")).check()
-        ann.page.get_by_label("Narrative").fill(f"{SEEN} Zażółć 你好 <b>&amp;")
+        ann.page.locator("main").get_by_label("Narrative").fill(f"{SEEN} Zażółć 你好 <b>&amp;")
         typed = narrative_of(ann.page)
         ann.context.clear_cookies()
         ann.page.get_by_role("button", name=f"Sign as {ANN}").click()
@@ -105,7 +105,7 @@ def test_given_a_session_that_ends_while_typing_when_the_person_signs_in_again_t
         ann.faults.clear()  # the refusal itself
         ann.sign_in(demo.token, f"/console/stacks/{stack_id}")
 
-        expect(ann.page.get_by_label("Narrative")).to_have_value(typed)
+        expect(ann.page.locator("main").get_by_label("Narrative")).to_have_value(typed)
         expect(ann.page.get_by_role("radio", name=re.compile("^Escalate"))).to_be_checked()
         assert waiting_in(demo, stack_id) > 0
         assert not ann.faults

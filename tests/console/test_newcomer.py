@@ -32,7 +32,7 @@ def signed_worst(page: Page) -> None:
     expect(page.get_by_text(re.compile("points count|points, .* count")).first).to_be_visible()
     expect(page.get_by_text("Your signature is enough.")).to_be_visible()
     page.get_by_role("radio", name=re.compile("^Hold")).check()
-    narrative = page.get_by_label("Narrative")
+    narrative = page.locator("main").get_by_label("Narrative")
     narrative.fill(f"{narrative.input_value()} {SEEN}")
     page.get_by_role("button", name=f"Sign as {ANN}").click()
     signed = page.get_by_role("status").filter(has_text="Signed: hold").last

@@ -39,7 +39,7 @@ def opened(person: Person, stack: dict[str, Any]) -> Page:
     page = person.page
     page.goto(f"/console/stacks/{stack['id']}")
     page.get_by_role("radio", name=re.compile("^Close")).check()
-    page.get_by_label("Narrative").fill(TYPED)
+    page.locator("main").get_by_label("Narrative").fill(TYPED)
     return page
 
 
@@ -106,14 +106,14 @@ def test_given_a_service_that_is_killed_when_it_is_back_then_nothing_is_lost_and
         expect(page.locator("#sign-off")).to_be_visible()
         page.clock.fast_forward(31_000)
         expect(page.locator("#live")).to_have_text(re.compile(r"^not live since \d\d:\d\d$"))
-        expect(page.get_by_label("Narrative")).to_have_value(TYPED)
+        expect(page.locator("main").get_by_label("Narrative")).to_have_value(TYPED)
 
         bank.service.start()
         page.clock.fast_forward(60_000)
         expect(page.locator("#live")).to_have_text("live", timeout=60_000)
         expect(sign_button).to_be_enabled()
         expect(page.locator("#sign-off")).to_be_hidden()
-        expect(page.get_by_label("Narrative")).to_have_value(TYPED)
+        expect(page.locator("main").get_by_label("Narrative")).to_have_value(TYPED)
         page.clock.fast_forward(5_000)
         page.wait_for_load_state("networkidle")
         assert len(refetched) <= 1

@@ -20,7 +20,7 @@ def chosen(page: Page) -> str:
 
 def form_of(page: Page, stack_id: str) -> None:
     """The decision that can be seen is of this stack."""
-    expect(page.locator(f"form[data-draft='{stack_id}']")).to_be_visible()
+    expect(page.locator(f"main form[data-draft='{stack_id}']")).to_be_visible()
     expect(page.locator("form[data-draft]:visible")).to_have_count(1)
 
 
@@ -71,7 +71,7 @@ def test_given_a_workspace_on_its_way_when_a_choice_is_pressed_then_it_is_made_t
         ann.release()
 
         form_of(page, second)
-        expect(page.get_by_label("Narrative")).to_be_focused()
+        expect(page.locator("main").get_by_label("Narrative")).to_be_focused()
         expect(page.get_by_role("radio", name=CLOSE)).to_be_checked()
         assert not ann.faults
 
@@ -83,7 +83,7 @@ def test_given_a_page_whose_scripts_are_late_when_a_choice_is_pressed_then_it_is
         page, stack_id = ann.page, desk.stacks[0]["id"]
         page.route(re.compile("/parts\\.js$"), ann.hold)
         page.goto(f"/console/stacks/{stack_id}", wait_until="commit")
-        expect(page.get_by_label("Narrative")).to_be_visible()
+        expect(page.locator("main").get_by_label("Narrative")).to_be_visible()
         page.keyboard.press("c")
         while not ann.waiting:  # a request that comes after the release would wait for good
             page.wait_for_timeout(20)
@@ -91,7 +91,7 @@ def test_given_a_page_whose_scripts_are_late_when_a_choice_is_pressed_then_it_is
         ann.release()
 
         expect(page.get_by_role("radio", name=CLOSE)).to_be_checked()
-        expect(page.get_by_label("Narrative")).to_be_focused()
+        expect(page.locator("main").get_by_label("Narrative")).to_be_focused()
         assert not ann.faults
 
 

@@ -92,7 +92,7 @@ def test_given_a_session_near_its_end_when_one_key_is_pressed_then_it_goes_on_an
         page = ann.page
         page.clock.install()
         page.goto(paths(bank)[-2])
-        page.get_by_label("Narrative").fill("I am in the middle of a word")
+        page.locator("main").get_by_label("Narrative").fill("I am in the middle of a word")
         page.route(
             "**/console/session",
             lambda route: (
@@ -107,7 +107,7 @@ def test_given_a_session_near_its_end_when_one_key_is_pressed_then_it_goes_on_an
         expect(page.get_by_role("button", name="Stay signed in")).to_be_focused()
         page.keyboard.press("Enter")
         expect(dialog).to_be_hidden()
-        expect(page.get_by_label("Narrative")).to_have_value("I am in the middle of a word")
+        expect(page.locator("main").get_by_label("Narrative")).to_have_value("I am in the middle of a word")
 
 
 def test_given_the_key_of_an_examiner_then_its_pages_are_read_and_nothing_on_them_writes(

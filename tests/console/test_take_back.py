@@ -29,7 +29,7 @@ def signed(person: Person, stack: dict[str, Any], narrative: str = TYPED) -> Pag
     page = person.page
     page.goto(f"/console/stacks/{stack['id']}")
     page.get_by_role("radio", name=CLOSE).check()
-    page.get_by_label("Narrative").fill(narrative)
+    page.locator("main").get_by_label("Narrative").fill(narrative)
     page.keyboard.press("Control+Enter")
     expect(strip(page)).to_contain_text(re.compile(r"Signed in \d s"))
     return page
@@ -55,14 +55,14 @@ def test_given_a_signature_when_it_is_taken_back_by_key_then_nothing_is_sent_and
         expect(page.locator("form[data-draft]:visible")).to_have_count(1)
         page.keyboard.press("z")
         page.wait_for_url(f"**/{stack['id']}")
-        expect(page.get_by_label("Narrative")).to_be_focused()
-        expect(page.get_by_label("Narrative")).to_have_value(TYPED)
+        expect(page.locator("main").get_by_label("Narrative")).to_be_focused()
+        expect(page.locator("main").get_by_label("Narrative")).to_have_value(TYPED)
         expect(page.get_by_role("radio", name=CLOSE)).to_be_checked()
         expect(strip(page)).to_be_empty()
         page.wait_for_timeout(6_000)
         assert not sent + narratives(bank, stack)
 
-        page.get_by_label("Narrative").fill(f"{TYPED} Again.")
+        page.locator("main").get_by_label("Narrative").fill(f"{TYPED} Again.")
         page.keyboard.press("Control+Enter")
         expect(strip(page).locator(".signed")).to_contain_text("Signed: close", timeout=20_000)
         assert narratives(bank, stack) == [f"{TYPED} Again."]
@@ -100,11 +100,11 @@ def test_given_a_signature_that_was_taken_when_the_stack_is_opened_again_then_it
     with bank.person(chromium) as ann:
         page = signed(ann, stack)
         page.locator(f"#stack-{stack['id']}").click()
-        form = page.locator(f"form[data-draft='{stack['id']}']")
+        form = page.locator(f"main form[data-draft='{stack['id']}']")
         expect(form).to_have_attribute("inert", "")
         page.get_by_role("button", name=BACK).click()
         expect(form).not_to_have_attribute("inert", "")
-        expect(page.get_by_label("Narrative")).to_have_value(TYPED)
+        expect(page.locator("main").get_by_label("Narrative")).to_have_value(TYPED)
         assert not narratives(bank, stack) + ann.faults
 
 
@@ -141,7 +141,7 @@ def test_given_a_session_that_ends_meanwhile_then_the_text_is_there_after_signin
         strip(page).get_by_role("link", name="open").click()
         expect(page.get_by_label("Token")).to_be_visible()
         ann.sign_in(bank.token, f"/console/stacks/{stack['id']}")
-        expect(page.get_by_label("Narrative")).to_have_value(TYPED)
+        expect(page.locator("main").get_by_label("Narrative")).to_have_value(TYPED)
         expect(page.get_by_role("radio", name=CLOSE)).to_be_checked()
         assert not narratives(bank, stack)
 
@@ -155,7 +155,7 @@ def test_given_a_phone_when_a_signature_is_taken_back_by_touch_then_its_stack_is
         page.wait_for_url(lambda url: stack["id"] not in url)
         assert page.evaluate("scrollY") == 0
         page.get_by_role("button", name=BACK).tap()
-        expect(page.get_by_label("Narrative")).to_have_value(TYPED)
+        expect(page.locator("main").get_by_label("Narrative")).to_have_value(TYPED)
         assert stack["id"] in page.url
         assert not narratives(bank, stack) + ann.faults
 

@@ -29,21 +29,14 @@ from clearhold.api.console.visit import Answer, FileAnswer, HtmlAnswer, Redirect
 from clearhold.api.http.envelope import retry_headers
 from clearhold.api.http.error_table import ERRORS
 from clearhold.api.http.request_schema import RequestSchema
-from clearhold.api.policies.dry_run import DryRunRequest, PolicyDryRun
-from clearhold.api.policies.routes import dry_run_failures
 from clearhold.features.configuration.changes import FieldDifference
 from clearhold.features.configuration.files import ConfigFile
-from clearhold.features.core.errors import ErrorCode, FieldCode, NotFoundError, RateLimitedError, RiskError, invalid
+from clearhold.features.core.errors import ErrorCode, FieldCode, NotFoundError, RiskError, invalid
 
 PATH: Final = CONFIGURATION
 LONGEST_PATH: Final = 200
 PLAN: Final = f"{PATH}/plan"
 ARCHIVE: Final = f"{PATH}/archive"
-_ROUTING: Final = "policy.yaml"
-_MOST_DRY_RUNS: Final = 10
-_NOT_RUN: Final = f"Only the first {_MOST_DRY_RUNS} changed policies are run over the alerts of the last days."
-_DRAFT: Final = "policy-v1"
-_DRY_RUN: Final = RequestSchema(DryRunRequest, rules=dry_run_failures)
 _NEW: Final = RequestSchema(NewConfig, rules=request_failures)
 _APPLICATION: Final = RequestSchema(ConfigApplication, rules=request_failures)
 _PLACE: Final = re.compile(r"files\[(\d+)\](?:\.(?:path|value))?")
@@ -63,13 +56,10 @@ class FileText(NamedTuple):
 
 
 class Planned(NamedTuple):
-    """``typed`` is the text as the person wrote it; ``dry_runs`` are those of changed policies by path, or the sentence
-    of a refusal in their place.
-    """
+    """``typed`` is the text as the person wrote it."""
 
     typed: str
     plan: ConfigPlan
-    dry_runs: Mapping[str, PolicyDryRun | str]
 
 
 async def show(visit: Visit) -> Answer:
@@ -105,34 +95,9 @@ async def plan(visit: Visit) -> Answer:
         whole = await _merged(config, typed)
         new, _ = _NEW.decode(msgspec.json.encode(whole))
         planned = await visit.services.config.plan(visit.principal, new)
-        dry_runs = await _dry_runs(visit, planned, whole)
     except RiskError as error:
         return _refused(visit, config, error, whole)
-    return _page(visit, config, typed, planned=Planned(typed, planned, dry_runs))
-
-
-async def _dry_runs(visit: Visit, plan: ConfigPlan, whole: Mapping[str, Any]) -> dict[str, PolicyDryRun | str]:
-    """By path, what each changed policy would have routed otherwise. Its version has a number once it is written.
-
-    Of many changed policies the first ``_MOST_DRY_RUNS`` are run.
-    """
-    values, runs = {each["path"]: each["value"] for each in whole["files"]}, dict[str, PolicyDryRun | str]()
-    for change in plan.changes:
-        folder, _, name = change.path.rpartition("/")
-        if name != _ROUTING or change.path not in values:
-            continue
-        slug = folder.removeprefix("programs/")
-        program = None if slug == folder else visit.services.programs.find_by_slug(visit.principal, slug)
-        draft = {"version": _DRAFT, "programId": program and program.id}
-        body = draft | {"body": values[change.path] | {"version": _DRAFT}}
-        request, _ = _DRY_RUN.decode(msgspec.json.encode(body))
-        try:
-            runs[change.path] = (
-                await visit.services.dry_runs.run(visit.principal, request) if len(runs) < _MOST_DRY_RUNS else _NOT_RUN
-            )
-        except RateLimitedError as error:
-            runs[change.path] = str(error)
-    return runs
+    return _page(visit, config, typed, planned=Planned(typed, planned))
 
 
 async def apply(visit: Visit) -> Answer:
@@ -279,7 +244,7 @@ def _plan_of(visit: Visit, planned: Planned) -> h.Element:
     return h.section("#plan")[
         h.h2["The plan"],
         h.p(role="status")[f"{count(len(plan.changes), 'file differs', 'files differ')}. {needs}"],
-        [_change(each, planned.dry_runs.get(each.path), programs) for each in plan.changes],
+        [_change(each, programs) for each in plan.changes],
         visit.form_of(
             PATH,
             h.input(type="hidden", name="files", value=planned.typed),
@@ -297,11 +262,7 @@ def _plan_of(visit: Visit, planned: Planned) -> h.Element:
     ]
 
 
-def _dry_run(run: PolicyDryRun | str, programs: Mapping[str, str]) -> h.Node:
-    return refusal(run) if isinstance(run, str) else dry_run_view(run, programs)
-
-
-def _change(change: PlannedChange, dry_run: PolicyDryRun | str | None, programs: Mapping[str, str]) -> h.Element:
+def _change(change: PlannedChange, programs: Mapping[str, str]) -> h.Element:
     heads = ("Field", "In force", "Afterwards")
     return h.section(".planned")[
         h.h3[h.code[outsider(change.path, most=None)], f" {change.change.value}"],
@@ -323,7 +284,7 @@ def _change(change: PlannedChange, dry_run: PolicyDryRun | str | None, programs:
         if change.fields
         else None,
         h.p[_backtest(change.backtest)] if change.backtest is not None else None,
-        None if dry_run is None else _dry_run(dry_run, programs),
+        None if change.dry_run is None else dry_run_view(change.dry_run, programs),
         h.p(".small")["Needs a second person." if change.needs_second_person else "Needs one person."],
     ]
 

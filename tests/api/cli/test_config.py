@@ -60,6 +60,8 @@ def edit(folder: Path, bank: RunningBank) -> None:
     )
     clock = folder / CLOCK_PATH
     clock.write_text(clock.read_text().replace("standardHours: 24", "standardHours: 8"))
+    policy = folder / "policies/policy.yaml"
+    policy.write_text(policy.read_text().replace("minProgramN: ", "minProgramN: 1"))
     slug = bank.program["slug"]
     (folder / "programs" / slug).mkdir(parents=True, exist_ok=True)
     lines = [f"{name}: {'null' if cap is None else repr(cap)}\n" for name, cap in LIMITS.items()]
@@ -92,7 +94,8 @@ def test_given_a_commit_when_planned_applied_and_approved_then_the_export_is_the
     assert "~ policies/clock.yaml (needs a second person)\n    standardHours: 24 -> 8" in planned.output
     assert f"+ {RULE_PATH} (needs a second person)" in planned.output
     assert "backtest over 90 days: matches 0 of 0 transfers" in planned.output
-    assert "3 files change." in planned.output
+    assert "dry run over 30 days: routes 0 of 0 alerts otherwise and 0 the same; 0 not considered" in planned.output
+    assert "4 files change." in planned.output
     base = planned.output.split("base   ")[1].split()[0]
 
     waiting = run("apply", folder, "--base", base, "--reason", "commit 1a2b3c", bank=bank)

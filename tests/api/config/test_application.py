@@ -4,6 +4,8 @@ from typing import Any
 
 import pytest
 
+from clearhold.api.config import service
+from tests.support.alerting import deliver, outgoing
 from tests.support.config_calls import CLOCK_PATH, RULE, RULE_PATH, ConfigCalls
 from tests.support.rule_calls import RULE_ID, RuleCalls
 from tests.support.running_app import RunningApp, assert_refused
@@ -47,6 +49,31 @@ def test_given_a_new_tenant_then_its_export_has_the_policies_in_force_and_nothin
     assert files[CLOCK_PATH] == {"autoHours": 1, "standardHours": 24, "complexHours": 72, "appealHours": 72}
     assert "version" not in files["policies/policy.yaml"]
     assert config.export() == config.export()
+
+
+def test_given_changed_routing_policies_then_the_plan_has_their_dry_runs_and_the_application_has_none(
+    config: ConfigCalls, api: RunningApp, program: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    deliver(api, program, *(outgoing(f"acht_{number}", amount=500_000 + number * 100_000) for number in range(6)))
+    paths = ("policies/policy.yaml", f"programs/{program['slug']}/policy.yaml")
+    policy = config.files()[paths[0]] | {"minProgramN": 0, "autoCloseBands": ["clear", "review"]}
+    files = {**config.files(), CLOCK_PATH: config.files()[CLOCK_PATH] | {"standardHours": 8}} | dict.fromkeys(
+        paths, policy
+    )
+    changes = {each["path"]: each["dryRun"] for each in config.planned(files)["changes"]}
+
+    draft = {"version": "policy-v2", "body": policy | {"version": "policy-v2"}}
+    for path, program_id in zip(paths, (None, program["id"]), strict=True):
+        alone = config.send("POST", "/api/policies/dry-run", draft | {"programId": program_id}).json()
+        assert alone["alerts"] >= 2
+        assert changes.pop(path) == alone | {"version": None}
+    assert changes == {CLOCK_PATH: None}
+
+    monkeypatch.setattr(service, "MOST_DRY_RUNS", 1)
+    runs = [each["dryRun"] for each in config.planned(files)["changes"]]
+    assert len([each for each in runs if each is not None]) == 1
+    applied = config.apply(files).json()
+    assert [each["dryRun"] for each in applied["changes"]] == [None] * 3
 
 
 def test_given_the_configuration_in_force_then_its_plan_has_no_changes_and_nothing_is_requested(

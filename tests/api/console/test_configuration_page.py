@@ -11,10 +11,7 @@ import pytest
 import yaml
 
 from clearhold.api.cli.config_files import read_config
-from clearhold.api.console.pages import configuration
 from clearhold.api.http import yaml_documents
-from clearhold.api.policies.dry_run import DryRunService
-from clearhold.features.core.errors import RateLimitedError
 from tests.support.alerting import deliver, outgoing
 from tests.support.config_calls import CLOCK_PATH, RULE, RULE_PATH, ConfigCalls
 from tests.support.console import Browser, ConsoleApp
@@ -137,33 +134,6 @@ def test_given_a_changed_policy_of_the_bank_or_of_a_program_then_its_plan_says_w
         assert page.status_code == HTTPStatus.OK, page.text
         totals = DomPage(page.text).one("p", id="dry-run-totals").text
         assert f"{answer['otherwise']} alerts would have gone otherwise, {answer['same']} the same" in totals
-
-
-def test_given_dry_runs_that_are_full_or_too_many_then_the_plan_stands_and_says_so_in_their_place(
-    config: ConfigCalls, program: dict[str, Any], browser: Browser, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    paths = ("policies/policy.yaml", f"programs/{program['slug']}/policy.yaml")
-    files = {path: config.files()["policies/policy.yaml"] | {"minProgramN": 0} for path in paths}
-    monkeypatch.setattr(configuration, "_MOST_DRY_RUNS", 1)
-    answer = planned(browser, files)
-    assert answer.status_code == HTTPStatus.OK, answer.text
-    page = DomPage(answer.text)
-    assert len(page.all("p", id="dry-run-totals")) == 1
-    assert configuration._NOT_RUN in page.one("section", id="plan").text
-
-    monkeypatch.setattr(DryRunService, "run", _full)
-    page = DomPage(planned(browser, files).text)
-    assert not page.all("p", id="dry-run-totals")
-    plan = page.one("section", id="plan").text
-    assert "2 files differ." in plan
-    assert _FULL in plan
-
-
-_FULL: Final = "All places are taken."
-
-
-async def _full(*_: Any) -> Any:
-    raise RateLimitedError(_FULL)
 
 
 @pytest.mark.parametrize(
