@@ -154,9 +154,8 @@ def test_given_a_limit_that_is_requested_then_it_waits_for_another_person_and_th
     assert answer.status_code == HTTPStatus.SEE_OTHER
     assert (pending["kind"], pending[field], pending["requestedBy"]) == (kind, stored, "ann@bank.example")
     assert "Waits for a second person" in words_of(browser.get(f"{PROGRAMS}/{program['id']}"))
-    assert f"from no limit kind {kind} note The pilot is over. to {shown_as} " in words_of(
-        browser.get("/console/approvals")
-    )
+    change = f"from no limit kind {kind.replace('_', ' ')} note The pilot is over. to {shown_as} "
+    assert change in words_of(browser.get("/console/approvals"))
     path = f"/api/actions/{pending['actionId']}/approve"
     content_of_200(api.client.post(path, json={}, headers=api.operator(tenant, "bob@bank.example")))
     limits = limits_of(api, tenant, program)

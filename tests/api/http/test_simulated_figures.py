@@ -26,6 +26,8 @@ EXEMPT: Final = {
     "NamedTransfer": "a part of a backtest, which says it",
     "Overview": "a list of programs, each of which says it",
     "Policy": "a setting of the bank, for all of its programs or one",
+    "ProgramRun": "a part of a dry run, which says it",
+    "RoutedOtherwise": "a part of a dry run, which says it",
     "Rule": "a setting of the bank, for all of its programs or one",
     "ScorecardVersion": "a setting of the bank, for all of its programs or one",
     "SearchResult": "groups of things, each of which says it",
