@@ -101,7 +101,7 @@ def test_given_the_evidence_then_the_steps_have_the_one_in_force_and_the_ways_up
     ladder = page.one("section", id="ladder").text
     places = [ladder.index(each) for each in ("supervised", "standard", "trusted")]
     assert places == sorted(places)
-    assert "Up to trusted: evidence on one detector more" in ladder
+    assert "Up to trusted: one more detector needs the evidence" in ladder
     assert "fewer than 50 were decided by persons" in page.one("section", id="autonomy").text
 
 
