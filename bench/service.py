@@ -4,7 +4,8 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Final, NamedTuple, Self
@@ -26,6 +27,7 @@ _ANSWER_WITHIN_S: Final = 60
 _READY_WITHIN_LINES: Final = 1_000
 _POLL_S: Final = 0.1
 _NOT_FOUND: Final = 404
+_TOO_MANY: Final = 429
 
 
 class Known(NamedTuple):
@@ -162,7 +164,11 @@ class Service:
             tenant = client.create_tenant(slug="bench", name="Bench")
             self.tenant_id, self.operator_token = tenant["id"], tenant["operatorToken"]
             for traffic in traffics:
-                created = client.create_program({"tenantId": tenant["id"], "slug": traffic.name, "name": traffic.name})
+                created = _within_rate(
+                    partial(
+                        client.create_program, {"tenantId": tenant["id"], "slug": traffic.name, "name": traffic.name}
+                    )
+                )
                 known.append(Known(feed_of(created["id"], traffic, shards=DEFAULT_SHARDS), created["ingestSecret"]))
         return known
 
@@ -188,6 +194,17 @@ class Service:
 
     def _last_words(self) -> str:
         return self._log_path.read_text(errors="replace")[-2_000:]
+
+
+def _within_rate(create: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+    """Create one of many as soon as the rate of such requests allows it."""
+    while True:
+        try:
+            return create()
+        except RefusedError as refused:
+            if refused.status != _TOO_MANY:
+                raise
+            time.sleep(_POLL_S)
 
 
 def _is_recorded(client: ClearholdClient, transfer_id: str) -> bool:
