@@ -74,6 +74,7 @@ from clearhold.store.errors import StartupError
 from clearhold.store.ids import new_token
 from clearhold.store.live.streams import LiveBounds
 from clearhold.store.logs import configure_logs
+from clearhold.store.nodes.members import Membership
 from clearhold.store.record.chain import ChainWriter
 from clearhold.store.redis_log.connect import connect_sync
 from clearhold.store.redis_log.reader import LogReader
@@ -221,12 +222,21 @@ def _started_flow(
         on_commit=on_commit,
         outbox=webhooks.outbox.deliveries_for,
         ownership=stores.ownership,
+        membership=_membership(stores, target, opened),
     )
     engine.start()
     opened.callback(engine.stop, FLOW_STOP_WITHIN_S)
     lake.start(engine.caught_up)
     live.start(engine.caught_up, stores.require_owner)
     return _StartedFlow(engine, lake, live)
+
+
+def _membership(stores: Stores, target: str | Path, opened: ExitStack) -> Membership | None:
+    """Among the members of a log in a named Redis."""
+    if stores.ownership is None:
+        return None
+    client = opened.enter_context(closing(connect_sync(target)))
+    return Membership(client, stores.ownership, shards=stores.progress.shards, version=version("clearhold"))
 
 
 def _degraded_work(supervision: Supervision, live: LivePublishing) -> list[str]:

@@ -28,13 +28,14 @@ from clearhold.features.core.errors import UnavailableError
 from clearhold.features.core.instants import MINUTE_US, SECOND_US
 from clearhold.features.core.log_entry import EntryKind
 from clearhold.features.shard.questions import LackingPolicies, Owner
-from clearhold.flows.commit.committer import BeforeCommit, Committer, EventTally, FlowCollector, Outbox
+from clearhold.flows.commit.committer import BeforeCommit, Committer, EventTally, FlowCollector, Outbox, behind
 from clearhold.flows.scorer.scorers import ScorerProcesses
 from clearhold.flows.scorer.scoring import LocalScorer
 from clearhold.store.clock import Clock, ServiceClock
 from clearhold.store.control.registry import Registry
 from clearhold.store.duck.database import BatchWriter, committed_epochs, committed_offsets, fold_wal
 from clearhold.store.lake.log_segments import LogSegments, Segmenter
+from clearhold.store.nodes.members import Membership
 from clearhold.store.record.chain import ChainWriter
 from clearhold.store.redis_log.appender import LogAppender
 from clearhold.store.redis_log.owner import LogOwnership
@@ -87,15 +88,17 @@ class Engine:
         on_commit: Callable[[RowTables], None] | None = None,
         outbox: Outbox | None = None,
         ownership: LogOwnership | None = None,
+        membership: Membership | None = None,
     ) -> None:
         """``maintenance_tasks`` run in every round of maintenance, on its thread, and ``copy_control`` in some;
         ``on_commit`` gets the rows of each commit, on the committer's thread: it must neither fail nor wait.
-        ``before_commit`` and ``outbox`` are the committer's. ``ownership`` is there for a named Redis.
+        ``before_commit`` and ``outbox`` are the committer's. ``ownership`` and ``membership`` are there for a named
+        Redis.
         """
         self.scorers, self.progress = scorers, progress
         self._open_redis, self._database, self._segments, self._clock = open_redis, database, segments, clock
         self.chains, self._copy_control = chains, copy_control
-        self._ownership = ownership
+        self._ownership, self._membership = ownership, membership
         require_owner: Callable[[], None] = (lambda: None) if ownership is None else ownership.require_current
         self._committer = Committer(
             BatchWriter(database, chains, require_owner=require_owner),
@@ -118,6 +121,8 @@ class Engine:
         sys.setswitchinterval(SWITCH_INTERVAL_S)
         self.chains.open()
         self.progress.mark_committed(committed_offsets(self._database))
+        if self._membership is not None:
+            self._membership.begin(self._in_segments())
         reader = self._log_reader()
         self._targets = {shard: reader.tail(shard) for shard in range(self.progress.shards)}
         self._committer.start()
@@ -209,7 +214,7 @@ class Engine:
                 self._require_owner()
                 if number % _CONTROL_EVERY_ROUNDS == 0:
                     self._copy_control()
-                self._trim_log(segmenter)
+                self._trim_log(reader, segmenter)
                 fold_wal(self._database)  # here, because a commit would wait for it
                 for task in self._maintenance_tasks:
                     self._require_owner()
@@ -219,11 +224,23 @@ class Engine:
             if self._stopped.wait(_MAINTENANCE_EVERY_S):
                 return
 
-    def _trim_log(self, segmenter: Segmenter) -> None:
-        """Move committed entries into segments, and trim from Redis the entries that a segment and a snapshot cover."""
-        for shard in range(self.progress.shards):
-            snapshot_offset = self.scorers.snapshot_offsets.get(shard, 0)
-            segmenter.run_once(shard, self.progress.committed_offset(shard), snapshot_offset)
+    def _trim_log(self, reader: LogReader, segmenter: Segmenter) -> None:
+        """Move committed entries into segments, and trim from Redis the entries that a segment and a snapshot cover,
+        here and on every other member.
+        """
+        shards, snapshots = range(self.progress.shards), self.scorers.snapshot_offsets
+        upto = [snapshots.get(shard, 0) for shard in shards]
+        if self._membership is not None:
+            held = {shard: min(upto[shard], last) for shard, last in self._in_segments().items()}
+            behind_us = max(behind(reader, self.progress, shard, now=self._clock.now()) for shard in shards)
+            self._membership.report(held, behind_s=behind_us / SECOND_US)
+            upto = list(map(min, upto, self._membership.bounds()))
+        for shard in shards:
+            segmenter.run_once(shard, self.progress.committed_offset(shard), upto[shard])
+
+    def _in_segments(self) -> dict[int, int]:
+        """The offset of the last entry of each shard in its segments."""
+        return {shard: self._segments.shard(shard).last_offset for shard in range(self.progress.shards)}
 
 
 _BEHIND_S: Final = 0.005  # a timer may wake a millisecond early, and the minute would have two ticks

@@ -276,7 +276,9 @@ class FlowCollector(Collector):
 
     def _behind(self) -> Iterator[Metric]:
         try:
-            seconds = {str(shard): self._behind_us(shard) / SECOND_US for shard in range(self._progress.shards)}
+            now, progress = self._clock.now(), self._progress
+            ages = [behind(self._reader, progress, shard, now=now) for shard in range(progress.shards)]
+            seconds = {str(shard): age / SECOND_US for shard, age in enumerate(ages)}
         except ConnectionError:  # The gauge shows it, and the flow's own reader logs it.
             seconds = {}
         yield gauge("clearhold_log_reachable", "1 while Redis answers, else 0.", bool(seconds))
@@ -284,7 +286,8 @@ class FlowCollector(Collector):
             oldest = "Age of the oldest entry that is not committed."
             yield gauge("clearhold_flow_behind_seconds", oldest, seconds, "shard")
 
-    def _behind_us(self, shard: int) -> int:
-        committed = self._progress.committed_offset(shard)
-        oldest = self._reader.range(shard, committed, self._reader.tail(shard), count=1)
-        return max(0, self._clock.now() - oldest[0].appended_at) if oldest else 0
+
+def behind(reader: LogReader, progress: LogProgress, shard: int, *, now: int) -> int:
+    """The age of the oldest entry of a shard that is not committed, in microseconds; 0 without one."""
+    oldest = reader.range(shard, progress.committed_offset(shard), reader.tail(shard), count=1)
+    return max(0, now - oldest[0].appended_at) if oldest else 0

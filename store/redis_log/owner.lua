@@ -98,15 +98,51 @@ local function append_control(keys, args)
   return added(keys, 3, args, 3)
 end
 
--- Keys: owner, the hash of trimmed offsets, a stream. Arguments: epoch, shard, offset, the least id to keep. Answers
--- the number of dropped entries.
+-- The node of a member that needs entries of a shard up to an offset; nil without one. A number of this language is
+-- exact to 2^53 only, so that offsets are compared as texts of 19 digits.
+local function holder(members, shard, upto)
+  local wanted, place = string.rep('0', 19 - #upto) .. upto, tonumber(shard) + 1
+  local fields = redis.call('HGETALL', members)
+  for at = 1, #fields, 2 do
+    local report = cjson.decode(string.sub(fields[at + 1], string.find(fields[at + 1], ' ', 1, true) + 1))
+    if report.held[place] < wanted then
+      return fields[at]
+    end
+  end
+end
+
+-- Keys: owner, the hash of trimmed offsets, a stream, the members. Arguments: epoch, shard, offset, the least id to
+-- keep. Answers the number of dropped entries.
 local function trim(keys, args)
   local refused = refusal(keys[1], args[1])
   if refused then
     return refused
   end
+  local held_by = holder(keys[4], args[2], args[3])
+  if held_by then
+    return redis.error_reply('HELD ' .. held_by .. ' needs entries of shard ' .. args[2])
+  end
   redis.call('HSET', keys[2], args[2], args[3])
   return redis.call('XTRIM', keys[3], 'MINID', args[4])
+end
+
+-- Keys: members. Arguments: node, its report. It is stored behind the time of this server's clock in milliseconds.
+local function member(keys, args)
+  redis.call('HSET', keys[1], args[1], string.format('%.0f', now_ms()) .. ' ' .. args[2])
+  return 1
+end
+
+-- Keys: owner, members. Arguments: epoch, node, the time of its report. Answers 1 unless it has reported again.
+local function drop_member(keys, args)
+  local refused = refusal(keys[1], args[1])
+  if refused then
+    return refused
+  end
+  local value = redis.call('HGET', keys[2], args[2])
+  if not value or string.sub(value, 1, #args[3] + 1) ~= args[3] .. ' ' then
+    return 0
+  end
+  return redis.call('HDEL', keys[2], args[2])
 end
 
 redis.register_function('clearhold_append', append)
@@ -118,3 +154,5 @@ redis.register_function{function_name = 'clearhold_take', callback = take, flags
 redis.register_function{function_name = 'clearhold_renew', callback = renew, flags = ALWAYS}
 redis.register_function{function_name = 'clearhold_release', callback = release, flags = ALWAYS}
 redis.register_function{function_name = 'clearhold_trim', callback = trim, flags = ALWAYS}
+redis.register_function{function_name = 'clearhold_member', callback = member, flags = ALWAYS}
+redis.register_function{function_name = 'clearhold_drop_member', callback = drop_member, flags = ALWAYS}

@@ -39,7 +39,7 @@ from clearhold.store.errors import StartupError
 from clearhold.store.redis_log.child import LEAST_VERSION
 from clearhold.store.redis_log.connect import RedisSettingsError, connect_sync
 from clearhold.store.redis_log.reader import TRIMMED, identity_in, shard_key, stream_id_of
-from clearhold.store.redis_log.writes import OWNER, FencedWrites
+from clearhold.store.redis_log.writes import MEMBERS, OWNER, FencedWrites
 
 LIBRARY_NAME: Final = "clearhold"
 LIBRARY: Final = Path(__file__).with_name("owner.lua").read_text(encoding="utf-8")
@@ -131,9 +131,11 @@ def _has_library(listing: Any) -> bool:
 class LogOwnership:
     """Held from ``taken`` until ``release``, or until another node takes the log. For any thread."""
 
-    def __init__(self, client: redis.Redis, node: LogNode, epoch: int, beat: str, *, taken_at: float) -> None:
+    def __init__(
+        self, client: redis.Redis, node: LogNode, address: str, epoch: int, beat: str, *, taken_at: float
+    ) -> None:
         """``client`` belongs to the renewals; ``taken_at`` is a time of ``now_s`` before the log was taken."""
-        self.node, self.epoch, self.writes = node, epoch, FencedWrites(epoch)
+        self.node, self.address, self.epoch, self.writes = node, address, epoch, FencedWrites(epoch)
         self._client, self._beats = client, deque([beat], maxlen=_KEPT_BEATS)
         self._renewed_at, self._is_fenced = taken_at, False
         self._lock, self._stopping = Lock(), Event()
@@ -181,8 +183,10 @@ class LogOwnership:
         return text.startswith(_LOST_FUNCTION)
 
     def trim(self, execute: Callable[..., Any], shard: int, upto: int) -> int:
-        """Drop a shard's entries up to an offset, by ``execute``, which runs a command."""
-        keys, least = (OWNER, TRIMMED, shard_key(shard)), stream_id_of(upto + 1)
+        """Drop a shard's entries up to an offset, by ``execute``, which runs a command; refused with ``HELD`` while a
+        member needs one of them.
+        """
+        keys, least = (OWNER, TRIMMED, shard_key(shard), MEMBERS), stream_id_of(upto + 1)
         try:
             return int(execute("FCALL", "clearhold_trim", len(keys), *keys, self.epoch, shard, upto, least))
         except ResponseError as error:
@@ -261,7 +265,7 @@ def _taken(client: redis.Redis, node: LogNode, address: str, *, take_over: bool)
         epoch, *other = client.execute_command(*call)
         if epoch:
             log.info("owner_taken", epoch=epoch, node=node.id)
-            return LogOwnership(client, node, epoch, beat, taken_at=taken_at)
+            return LogOwnership(client, node, address, epoch, beat, taken_at=taken_at)
         their_node, their_address, silent_ms, their_beat = other
         if watched and watched != their_beat:
             raise OwnerRefusedError(

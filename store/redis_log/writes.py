@@ -14,6 +14,8 @@ from clearhold.store.redis_log.reader import TENANTS
 OWNER: Final = "log:owner"
 """A hash: the owner of the log in a named Redis."""
 
+MEMBERS: Final = "log:members"
+"""A hash: the nodes that own or follow the log of a named Redis, with what each still needs of it."""
 
 StreamEntry = tuple[str, str, tuple[str | int | bytes, ...]]
 """Key and id of an entry for a stream, and its fields: names and values, alternating."""

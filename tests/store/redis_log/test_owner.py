@@ -139,7 +139,7 @@ def test_given_a_copy_of_a_process_that_owns_the_log_then_one_of_the_two_is_fenc
     assert isinstance(beat, bytes)
     sentences: list[str] = []
     twins = [
-        LogOwnership(connect_sync(redis_server.socket_path), HERE, first.epoch, beat.decode(), taken_at=0.0)
+        LogOwnership(connect_sync(redis_server.socket_path), HERE, "", first.epoch, beat.decode(), taken_at=0.0)
         for _ in range(2)
     ]
     for twin in twins:
