@@ -222,6 +222,15 @@ class LogReader:
         """The ids of all tenants."""
         return sorted(tenant.decode() for tenant in self._execute("SMEMBERS", TENANTS))
 
+    def with_new_control(self, ends: Mapping[str, int]) -> list[str]:
+        """The tenants whose control streams have entries after these offsets."""
+        if not ends:
+            return []
+        tenant_of = {control_key(tenant_id).encode(): tenant_id for tenant_id in ends}
+        offsets = [stream_id_of(ends[tenant_id]) for tenant_id in tenant_of.values()]
+        answer = self._execute("XREAD", "COUNT", 1, "STREAMS", *tenant_of, *offsets)
+        return [tenant_of[key] for key in dict(answer or ())]
+
     def rewrite_control(self, tenant_id: str, entries: Sequence[LogEntry]) -> None:
         """Replace a control stream, of a stopped service; a copy of a seal elsewhere no longer counts."""
         self.offset_of_seal |= {entry.seal: entry.offset for entry in reversed(entries) if entry.seal}
