@@ -5,7 +5,7 @@ An area is one folder and one line in ``api/areas.py``. Nothing is opened or sta
 
 import asyncio
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Generator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Any, NamedTuple, Protocol
 
@@ -83,6 +83,7 @@ class Stores(msgspec.Struct, frozen=True, kw_only=True):
     waiting_alerts: WaitingAlertIndex
     parties: PartyIndex
     record: RecordStores
+    sealed_backup: Callable[[], Generator[bytes, None, None]]  # of the directory, taken in a worker thread
     ownership: LogOwnership | None = None  # of a named Redis
 
     def require_owner(self) -> None:

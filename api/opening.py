@@ -2,8 +2,9 @@
 checks of their readiness.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Sequence
 from contextlib import ExitStack, closing
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import urlsplit
@@ -18,6 +19,7 @@ from clearhold.flows.engine import STATE_VERSION, Engine, Scorers
 from clearhold.flows.scorer.scorers import ScorerProcesses
 from clearhold.flows.scorer.scoring import LocalScorer
 from clearhold.flows.scorer.supervisor import ScorerPaths
+from clearhold.store.backup import passing_backup
 from clearhold.store.clock import Clock, SteadyClock, SystemClock
 from clearhold.store.control.credentials import KeyUsage
 from clearhold.store.control.registry import Registry
@@ -31,6 +33,7 @@ from clearhold.store.ids import new_id
 from clearhold.store.joining.joining import join_log, open_signing_keys
 from clearhold.store.keys import SecretBox, SigningKeys, UnsealError
 from clearhold.store.lake.log_segments import ControlCopy, LogSegments
+from clearhold.store.nodes.sealed_files import sealed_files
 from clearhold.store.record.checkpoints import CheckpointLog, RecordCheckpoints
 from clearhold.store.record.reading import LastVerifications
 from clearhold.store.redis_log.appender import LogAppender
@@ -134,7 +137,6 @@ def open_stores(
         log=appender, read=reader.control_of, copy=control_copy.copy, box=box, clock=clock, new_id=new_id, shards=shards
     )
     _load_control(registry, reader, control_copy, data_dir)
-    signing_keys = open_signing_keys(data_dir, database, box=box, clock=clock)
     return Stores(
         clock=clock,
         new_id=new_id,
@@ -157,13 +159,21 @@ def open_stores(
         record=wired_record(
             database,
             data_dir.record_dir,
-            signing_keys=signing_keys,
+            signing_keys=open_signing_keys(data_dir, database, box=box, clock=clock),
             clock=clock,
             registry=registry,
             base_url=base_url,
         ),
+        sealed_backup=partial(_sealed_backup, data_dir, begun.target, clock),
         ownership=ownership,
     )
+
+
+def _sealed_backup(data_dir: DataDir, target: str | Path, clock: Clock) -> Generator[bytes, None, None]:
+    with closing(connect_sync(target)) as client:
+        reader = LogReader(client, range(data_dir.shards))
+        with passing_backup(data_dir, reader, clock=clock) as folder:
+            yield from sealed_files(folder, data_dir.master_key())
 
 
 def _load_control(registry: Registry, reader: LogReader, control_copy: ControlCopy, data_dir: DataDir) -> None:

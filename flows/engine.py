@@ -231,9 +231,9 @@ class Engine:
         shards, snapshots = range(self.progress.shards), self.scorers.snapshot_offsets
         upto = [snapshots.get(shard, 0) for shard in shards]
         if self._membership is not None:
-            held = {shard: min(upto[shard], last) for shard, last in self._in_segments().items()}
+            covered = {shard: min(upto[shard], last) for shard, last in self._in_segments().items()}
             behind_us = max(behind(reader, self.progress, shard, now=self._clock.now()) for shard in shards)
-            self._membership.report(held, behind_s=behind_us / SECOND_US)
+            self._membership.report(covered, behind_s=behind_us / SECOND_US)
             upto = list(map(min, upto, self._membership.bounds()))
         for shard in shards:
             segmenter.run_once(shard, self.progress.committed_offset(shard), upto[shard])

@@ -21,6 +21,7 @@ from typing import Final
 
 import msgspec
 import redis
+import structlog
 
 from clearhold.features.core.instants import format_instant
 from clearhold.features.core.log_entry import LogEntry
@@ -31,12 +32,13 @@ from clearhold.store.data_dir import (
     MASTER_KEY,
     RESTORING,
     DataDir,
+    Layout,
     LogAncestor,
     read_layout,
     read_master_key,
     write_layout,
 )
-from clearhold.store.durable_files import durable_file, sha256_of
+from clearhold.store.durable_files import durable_file, make_durable_folder, sha256_of
 from clearhold.store.errors import StartupError
 from clearhold.store.ids import new_id
 from clearhold.store.joining.agreement import FILE as LOSSES
@@ -45,10 +47,14 @@ from clearhold.store.lake.log_segments import ControlCopy, LogSegments, shard_na
 from clearhold.store.lake.segment_files import SegmentFiles
 from clearhold.store.record.chain_file import SUFFIX, cut_torn_line
 from clearhold.store.record.checkpoints import FILE as CHECKPOINTS
+from clearhold.store.redis_log.owner import NODE_FILE
 from clearhold.store.redis_log.reader import LogReader
 
 FILE: Final = "backup.json"
+PASSING: Final = "backup.passing"
 VERSION: Final = 1
+
+log = structlog.get_logger()
 
 
 class Manifest(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
@@ -98,8 +104,13 @@ ATTEMPTS: Final = 3
 class Backup:
     """One backup of ``source`` into ``folder``, which must be new or empty."""
 
-    def __init__(self, source: DataDir, reader: LogReader, folder: Path, *, clock: Clock) -> None:
-        self._source, self._reader, self._clock = source, reader, clock
+    def __init__(
+        self, source: DataDir, reader: LogReader, folder: Path, *, clock: Clock, is_passing: bool = False
+    ) -> None:
+        """``is_passing`` for a folder in the directory itself, from which the backup is sent at once: segments, which
+        never change, are links there.
+        """
+        self._source, self._reader, self._clock, self._is_passing = source, reader, clock, is_passing
         self._folder = folder.expanduser().absolute()
 
     def take(self, *, with_secrets: bool, on_progress: Callable[[str], None]) -> Manifest:
@@ -131,7 +142,7 @@ class Backup:
         return manifest
 
     def _check_place(self) -> None:
-        if self._folder.resolve().is_relative_to(self._source.path.resolve()):
+        if not self._is_passing and self._folder.resolve().is_relative_to(self._source.path.resolve()):
             raise StartupError(f"{self._folder} lies in the data directory, and would be lost with it. Name another.")
         self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         if any(self._folder.iterdir()):
@@ -167,8 +178,9 @@ class Backup:
         """The existing segments, then the entries that are only in Redis as further ones."""
         tail = self._reader.tail(shard)
         source = SegmentFiles(self._source.lake_dir / "log" / shard_name(shard))
+        place = _link_file if self._is_passing else _copy_file
         for segment in source.segments:
-            _copy_file(segment.path, self._folder / str(segment.path.relative_to(self._source.path)))
+            place(segment.path, self._folder / str(segment.path.relative_to(self._source.path)))
         while page := self._page(shard, segments.shard(shard).last_offset, tail):
             segments.shard(shard).write(page)
 
@@ -182,14 +194,31 @@ class Backup:
 
 
 @contextmanager
-def unpacked(backup: Path, data: Path, *, master_key: Path | None, is_elsewhere: bool) -> Iterator[Manifest]:
+def passing_backup(source: DataDir, reader: LogReader, *, clock: Clock) -> Iterator[Path]:
+    """A backup in the directory itself, without secrets in the clear, until the block ends."""
+    folder = source.path / PASSING
+    shutil.rmtree(folder, ignore_errors=True)  # of a process that was killed
+    try:
+        Backup(source, reader, folder, clock=clock, is_passing=True).take(
+            with_secrets=False, on_progress=lambda part: log.info("backup_for_a_node", part=part)
+        )
+        yield folder
+    finally:
+        shutil.rmtree(folder)
+
+
+@contextmanager
+def unpacked(
+    backup: Path, data: Path, *, master_key: Path | None, is_elsewhere: bool, of_same_log: bool = False
+) -> Iterator[Manifest]:
     """Check backup and key, then copy the files; a later failure empties the folder again. Until the block has ended a
     marker is there, with which no service starts: it outlives a process that was killed.
 
-    ``is_elsewhere`` for a master key outside of the directory.
+    ``is_elsewhere`` for a master key outside of the directory; ``of_same_log`` for a further node of the log, whose
+    folder may hold the node's file.
     """
     manifest, layout = checked_manifest(backup), read_layout(backup)
-    if data.exists() and any(data.iterdir()):
+    if data.exists() and any(each.name != NODE_FILE or not of_same_log for each in data.iterdir()):
         raise StartupError(f"{data} is not empty. A backup is restored into a new or an empty folder.")
     if master_key is not None:
         read_master_key(master_key, layout.master_key_sha256, of=backup)
@@ -200,20 +229,26 @@ def unpacked(backup: Path, data: Path, *, master_key: Path | None, is_elsewhere:
     try:
         with durable_file(marker):
             pass
+        place = _link_file if of_same_log else _copy_file  # the backup was received for this node alone
         for name in manifest.files:
             if name != LAYOUT:
-                _copy_file(backup / name, data / name)
+                place(backup / name, data / name)
         if master_key is not None and not (data / MASTER_KEY).exists():
             _copy_file(master_key, data / MASTER_KEY)
-        until = tuple(manifest.until.get(shard_name(shard), 0) for shard in range(layout.shards))
-        ancestors = (*layout.ancestors, LogAncestor(log_id=layout.log_id, until=until))
-        write_layout(data, msgspec.structs.replace(layout, log_id=new_id(), ancestors=ancestors))
+        write_layout(data, layout if of_same_log else _next_log(layout, manifest))
         yield manifest
         marker.unlink()
     except BaseException:
         for each in sorted(data.iterdir(), key=lambda each: each == marker):  # the marker goes last
             shutil.rmtree(each) if each.is_dir() else each.unlink()
         raise
+
+
+def _next_log(layout: Layout, manifest: Manifest) -> Layout:
+    """A new log, with the backup's as its ancestor."""
+    until = tuple(manifest.until.get(shard_name(shard), 0) for shard in range(layout.shards))
+    ancestors = (*layout.ancestors, LogAncestor(log_id=layout.log_id, until=until))
+    return msgspec.structs.replace(layout, log_id=new_id(), ancestors=ancestors)
 
 
 def require_empty(client: redis.Redis) -> None:
@@ -229,3 +264,8 @@ def _copy_file(source: Path, target: Path) -> None:
     with source.open("rb") as bytes_of, durable_file(target) as file:
         shutil.copyfileobj(bytes_of, file)
     target.chmod(0o600)
+
+
+def _link_file(source: Path, target: Path) -> None:
+    make_durable_folder(target.parent)
+    target.hardlink_to(source)

@@ -36,7 +36,8 @@ from clearhold.api.http.auth import folded_name
 from clearhold.api.http.fields import ID_LIMIT
 from clearhold.api.http.operation import Access, Operation
 from clearhold.api.http.request_schema import RequestSchema
-from clearhold.api.lists.handlers import answer_route, write_route
+from clearhold.api.lists.exports import OCTETS, ByteDownload, Concurrency
+from clearhold.api.lists.handlers import answer_route, bytes_route, write_route
 from clearhold.api.lists.lists import instant_in
 from clearhold.features.core.entries.commands import OwnerEntry
 from clearhold.features.core.errors import ErrorCode, FieldCode, NotFoundError, invalid
@@ -55,7 +56,8 @@ class AdminService:
     def __init__(self, resources: Resources) -> None:
         stores = resources.stores
         self._registry, self._credentials, self._clock = stores.registry, stores.credentials, stores.clock
-        self._commands = resources.command_log
+        self._commands, self._sealed_backup = resources.command_log, stores.sealed_backup
+        self._backups = Concurrency(1, in_all=1, what="backup for a node")
 
     async def tenants(self, _principal: Principal) -> tuple[Tenant, ...]:
         return self._registry.tenancy.tenants.list_all()
@@ -159,6 +161,10 @@ class AdminService:
         log.info("ingest_secret_rotated", program_id=program_id, operator=principal.operator)
         return NewSecret(secret=secret)
 
+    async def backup(self, principal: Principal) -> ByteDownload:
+        log.info("backup_for_a_node", operator=principal.operator)
+        return ByteDownload("backup.sealed", self._sealed_backup(), self._backups)
+
 
 _TENANTS: Final = "/api/admin/tenants"
 _OF_TENANT: Final = _TENANTS + "/{tenant_id:str}"
@@ -251,10 +257,18 @@ _REVOKE_TOKEN: Final = _operation(
     answers={200: OperatorToken},
     refusals=(ErrorCode.TENANT_NOT_FOUND, ErrorCode.TOKEN_NOT_FOUND),
 )
+_BACKUP: Final = _operation(
+    id="getBackup",
+    summary="The log, the record and its keys, sealed under the master key, for a node that joins.",
+    answers={200: bytes},
+    media=(OCTETS,),
+    refusals=(ErrorCode.TOO_MANY_AT_ONCE,),
+)
 
 
 AREA: Final = Area(
     routes=(
+        bytes_route("/api/admin/backup", _BACKUP, _SERVICE, AdminService.backup),
         write_route(_TENANTS, _CREATE_TENANT, _SERVICE, AdminService.create_tenant),
         answer_route(_TENANTS, _LIST_TENANTS, _SERVICE, AdminService.tenants),
         write_route(f"{_OF_TENANT}/operator-token", _ROTATE_TOKEN, _SERVICE, AdminService.rotate_operator_token),

@@ -27,9 +27,11 @@ calibrate  calibrate.command  Fit a scorecard to matured labels, and write it wi
 check      api.cli.directory  Print the contents of a data directory, and whether log, lake, database and record agree.
 demo       demo.command       Start the service on a fresh data directory and move simulated money through it.
 explain    api.cli.explain    Print a transfer's score with inputs and reasons, and the nearest amount in another band.
+join       api.cli.nodes      Create the data directory of a further node of a log, which then stands by.
 lake       api.cli.lake       The lake for analysts: Parquet files behind the commit.
 listen     api.cli.listen     Forward the deliveries of a webhook endpoint, signed, to a receiver on this machine.
 live       api.cli.live       Readers of the live streams: users of Redis who can read these and nothing else.
+nodes      api.cli.nodes      List the nodes of a log in a named Redis: who owns it, who follows, and how far behind.
 queue      api.cli.queue      Work the queue at a terminal: the worst first, read, and decide with keys.
 rebuild    api.cli.directory  Rebuild the database from the log and the chain files; the old database is set aside.
 replay     api.cli.replay     Post a file of bank events, signed. Safe to run again: events are recognised by their id.

@@ -17,7 +17,7 @@ from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from enum import StrEnum
 from functools import partial
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import anyio
 import msgspec
@@ -51,6 +51,9 @@ MEDIA_TYPES: Final[Mapping[ExportFormat, str]] = {
 }
 
 
+OCTETS: Final = "application/octet-stream"
+
+
 class Concurrency:
     """The running exports of each tenant, whichever its keys, and in all. Belongs to the API's event loop."""
 
@@ -79,32 +82,38 @@ Batches = Generator[Sequence[msgspec.Struct | msgspec.Raw], None, None]
 """The items of an export, some at a time. A Raw item is a complete line, and has no CSV."""
 
 
-class Export(msgspec.Struct, frozen=True):
-    """One download, as an ASGI application. A worker thread reads ``batches`` while it runs."""
+class ByteDownload(NamedTuple):
+    """Bytes that are made while they are read, and the limit of their kind."""
 
-    name: str
-    kind: type[msgspec.Struct]
-    format: ExportFormat
-    batches: Batches
+    file_name: str
+    chunks: Generator[bytes, None, None]
+    limit: Concurrency
+
+
+class Download(msgspec.Struct, frozen=True):
+    """One download, as an ASGI application. A worker thread reads ``chunks`` while it runs."""
+
+    file_name: str
+    media: str
+    chunks: Generator[bytes, None, None]
     principal: Principal
     limit: Concurrency
     threads: CapacityLimiter
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:  # noqa: ARG002 - an ASGI application
-        with self.limit.slot(self.principal):
-            chunks = self._chunks()
-            try:
+        try:
+            with self.limit.slot(self.principal):
                 async with asyncio.timeout(EXPORT_WITHIN_S):
-                    await self._run(chunks, receive, send)
-            finally:
-                with CancelScope(shield=True):
-                    await to_thread.run_sync(chunks.close)
+                    await self._run(receive, send)
+        finally:
+            with CancelScope(shield=True):
+                await to_thread.run_sync(self.chunks.close)
 
-    async def _run(self, chunks: Iterator[bytes], receive: Receive, send: Send) -> None:
-        chunk = await self._next(chunks)
+    async def _run(self, receive: Receive, send: Send) -> None:
+        chunk = await self._next()
         headers = {
-            "content-type": MEDIA_TYPES[self.format],
-            "content-disposition": f'attachment; filename="{self.name}.{self.format}"',
+            "content-type": self.media,
+            "content-disposition": f'attachment; filename="{self.file_name}"',
         }
         raw = [(name.encode(), value.encode()) for name, value in headers.items()]
         await send({"type": "http.response.start", "status": 200, "headers": raw})
@@ -113,21 +122,23 @@ class Export(msgspec.Struct, frozen=True):
             while chunk is not None:
                 with anyio.fail_after(STALL_WITHIN_S):
                     await send({"type": "http.response.body", "body": chunk, "more_body": True})
-                chunk = await self._next(chunks)
+                chunk = await self._next()
             await send({"type": "http.response.body", "body": b"", "more_body": False})
             running.cancel_scope.cancel()
 
-    async def _next(self, chunks: Iterator[bytes]) -> bytes | None:
-        return await to_thread.run_sync(next, chunks, None, limiter=self.threads)
+    async def _next(self) -> bytes | None:
+        return await to_thread.run_sync(next, self.chunks, None, limiter=self.threads)
 
-    def _chunks(self) -> Generator[bytes, None, None]:
-        names = self.kind.__struct_encode_fields__
-        if self.format is ExportFormat.CSV:
-            yield csv_lines([names])
-        encode = _ndjson_of if self.format is ExportFormat.NDJSON else partial(_csv_of, names)
-        with closing(self.batches) as batches:
-            for batch in batches:
-                yield encode(batch)
+
+def _lines_of(batches: Batches, kind: type[msgspec.Struct], format_: ExportFormat) -> Generator[bytes, None, None]:
+    """The chunks of an export."""
+    names = kind.__struct_encode_fields__
+    if format_ is ExportFormat.CSV:
+        yield csv_lines([names])
+    encode = _ndjson_of if format_ is ExportFormat.NDJSON else partial(_csv_of, names)
+    with closing(batches) as each:
+        for batch in each:
+            yield encode(batch)
 
 
 class Downloads:
@@ -144,9 +155,14 @@ class Downloads:
         name: str,
         kind: type[msgspec.Struct],
         format_: ExportFormat = ExportFormat.NDJSON,
-    ) -> Export:
+    ) -> Download:
         """The download of ``batches`` as ``name.format``; ``kind`` names the columns of a CSV."""
-        return Export(name, kind, format_, batches, principal, self._limit, self._threads)
+        chunks = _lines_of(batches, kind, format_)
+        return Download(f"{name}.{format_}", MEDIA_TYPES[format_], chunks, principal, self._limit, self._threads)
+
+    def of_bytes(self, principal: Principal, stream: ByteDownload) -> Download:
+        """The download of bytes as a file."""
+        return Download(stream.file_name, OCTETS, stream.chunks, principal, stream.limit, self._threads)
 
 
 def examples_of(kind: type[msgspec.Struct], example: Mapping[str, Any]) -> Mapping[str, str]:

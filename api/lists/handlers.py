@@ -27,7 +27,7 @@ from clearhold.api.http.gate import checked, effect_id_of, optional_body_of, pri
 from clearhold.api.http.head import PRIVATE, published
 from clearhold.api.http.operation import JSON, Access, Operation
 from clearhold.api.http.request_schema import RequestSchema, Rules
-from clearhold.api.lists.exports import MEDIA_TYPES, Batches, Downloads, ExportFormat, examples_of
+from clearhold.api.lists.exports import MEDIA_TYPES, Batches, ByteDownload, Downloads, ExportFormat, examples_of
 from clearhold.api.lists.lists import ArrayPart, ListPage, moments_exist, next_link, published_part
 from clearhold.features.core.errors import ErrorCode
 from clearhold.features.core.principal import KeyScope
@@ -153,6 +153,20 @@ def export_route(
         return downloads.of(
             principal_of(request.scope), batches, name=name or operation.tag, kind=kind, format_=format_
         )
+
+    return handler
+
+
+def bytes_route(
+    path: str, operation: Operation, service: str, call: Callable[..., Awaitable[ByteDownload]]
+) -> HTTPRouteHandler:
+    """The download of bytes that are made while they are read."""
+
+    @get(path, opt=operation.as_opt)
+    async def handler(request: ApiRequest) -> ASGIApp:
+        stream = await _called(request, operation, service, call)
+        downloads: Downloads = request.app.state[SERVICES]["downloads"]
+        return downloads.of_bytes(principal_of(request.scope), stream)
 
     return handler
 

@@ -33,7 +33,7 @@ log = structlog.get_logger()
 
 
 class Member(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """A node's report. ``held`` has, for each shard, the offset up to which the node needs nothing from Redis, in 19
+    """A node's report. ``covered`` has, for each shard, the offset up to which the node needs nothing from Redis, in 19
     digits: the server compares them as texts, because its numbers are inexact beyond 2**53. ``links`` is the same of
     the stream of links, ``behind_s`` the age of the oldest entry of the log that the node has not committed.
     """
@@ -41,7 +41,7 @@ class Member(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     address: str
     role: str
     version: str
-    held: tuple[str, ...]
+    covered: tuple[str, ...]
     links: int = 0
     behind_s: float | None = None
 
@@ -57,8 +57,8 @@ class SeenMember(NamedTuple):
 _MEMBER: Final = msgspec.json.Decoder(Member)
 
 
-def held_of(offsets: Mapping[int, int], shards: int) -> tuple[str, ...]:
-    """The field ``held`` for these offsets; a shard without one needs everything."""
+def covered_of(offsets: Mapping[int, int], shards: int) -> tuple[str, ...]:
+    """The field ``covered`` for these offsets; a shard without one needs everything."""
     return tuple(f"{offsets.get(shard, 0):019d}" for shard in range(shards))
 
 
@@ -101,10 +101,10 @@ def drop_silent(client: redis.Redis, ownership: LogOwnership, *, silent_s: float
     return dropped
 
 
-def require_kept(client: redis.Redis, held: Mapping[int, int], *, shards: int) -> None:
-    """Refuse a member from which entries were trimmed that it does not have; it must have reported ``held`` before."""
+def require_kept(client: redis.Redis, covered: Mapping[int, int], *, shards: int) -> None:
+    """Refuse a member that lacks trimmed entries; it must have reported ``covered`` before."""
     trimmed = {int(shard): int(upto) for shard, upto in client.hgetall(TRIMMED).items()}
-    lacking = [shard for shard in range(shards) if trimmed.get(shard, 0) > held.get(shard, 0)]
+    lacking = [shard for shard in range(shards) if trimmed.get(shard, 0) > covered.get(shard, 0)]
     if lacking:
         named = ", ".join(f"{shard:02d}" for shard in lacking)
         raise StartupError(
@@ -121,20 +121,20 @@ class Membership:
         self._client, self._ownership, self._shards, self._version = client, ownership, shards, version
         self.role: Callable[[], str] = lambda: OWNING
 
-    def begin(self, held: Mapping[int, int]) -> None:
-        """Become a member before the log is read; StartupError when it was trimmed beyond ``held``, an offset of each
-        shard.
+    def begin(self, covered: Mapping[int, int]) -> None:
+        """Become a member before the log is read; StartupError when it was trimmed beyond ``covered``, one offset of
+        each shard.
         """
-        self.report(held, behind_s=None)
-        require_kept(self._client, held, shards=self._shards)
+        self.report(covered, behind_s=None)
+        require_kept(self._client, covered, shards=self._shards)
 
-    def report(self, held: Mapping[int, int], *, behind_s: float | None, links: int = 0) -> None:
+    def report(self, covered: Mapping[int, int], *, behind_s: float | None, links: int = 0) -> None:
         """State what this node needs of the log, and how far it is behind."""
         member = Member(
             address=self._ownership.address,
             role=self.role(),
             version=self._version,
-            held=held_of(held, self._shards),
+            covered=covered_of(covered, self._shards),
             links=links,
             behind_s=behind_s,
         )
@@ -145,5 +145,5 @@ class Membership:
         silent for too long.
         """
         drop_silent(self._client, self._ownership)
-        held = [member.report.held for member in members_of(self._client)]
-        return [min((int(each[shard]) for each in held), default=0) for shard in range(self._shards)]
+        covered = [member.report.covered for member in members_of(self._client)]
+        return [min((int(each[shard]) for each in covered), default=0) for shard in range(self._shards)]

@@ -100,12 +100,12 @@ end
 
 -- The node of a member that needs entries of a shard up to an offset; nil without one. A number of this language is
 -- exact to 2^53 only, so that offsets are compared as texts of 19 digits.
-local function holder(members, shard, upto)
+local function needing(members, shard, upto)
   local wanted, place = string.rep('0', 19 - #upto) .. upto, tonumber(shard) + 1
   local fields = redis.call('HGETALL', members)
   for at = 1, #fields, 2 do
     local report = cjson.decode(string.sub(fields[at + 1], string.find(fields[at + 1], ' ', 1, true) + 1))
-    if report.held[place] < wanted then
+    if report.covered[place] < wanted then
       return fields[at]
     end
   end
@@ -118,9 +118,9 @@ local function trim(keys, args)
   if refused then
     return refused
   end
-  local held_by = holder(keys[4], args[2], args[3])
-  if held_by then
-    return redis.error_reply('HELD ' .. held_by .. ' needs entries of shard ' .. args[2])
+  local needed_by = needing(keys[4], args[2], args[3])
+  if needed_by then
+    return redis.error_reply('NEEDED ' .. needed_by .. ' needs entries of shard ' .. args[2])
   end
   redis.call('HSET', keys[2], args[2], args[3])
   return redis.call('XTRIM', keys[3], 'MINID', args[4])

@@ -61,7 +61,7 @@ _LOOK_EVERY_S: Final = 0.2
 _KEPT_BEATS: Final = 30  # renewals that a failover may lose
 _FENCED: Final = "FENCED"
 _LOST_FUNCTION: Final = ("ERR Function not found", "Function not found")
-_NODE_FILE: Final = "node"
+NODE_FILE: Final = "node"
 _BOOT: Final = Path("/proc/sys/kernel/random/boot_id")
 _CLOCK: Final = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)  # a suspended machine is not current either
 
@@ -85,7 +85,7 @@ class LogNode(NamedTuple):
 
 def node_of(folder: Path) -> LogNode:
     """The node of a directory. The kernel gives a copy of its file another inode or time of change."""
-    path = folder / _NODE_FILE
+    path = folder / NODE_FILE
     if not path.exists():
         path.write_bytes(os.urandom(16))
     status = path.stat()
@@ -183,7 +183,7 @@ class LogOwnership:
         return text.startswith(_LOST_FUNCTION)
 
     def trim(self, execute: Callable[..., Any], shard: int, upto: int) -> int:
-        """Drop a shard's entries up to an offset, by ``execute``, which runs a command; refused with ``HELD`` while a
+        """Drop a shard's entries up to an offset, by ``execute``, which runs a command; refused with ``NEEDED`` while a
         member needs one of them.
         """
         keys, least = (OWNER, TRIMMED, shard_key(shard), MEMBERS), stream_id_of(upto + 1)

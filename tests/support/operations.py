@@ -365,6 +365,7 @@ OPERATIONS: Final = (
     Operation(method="POST", path="/api/skoor/actors/backfill/{}", access=Access.OWNER, fills=("program",)),
     _admin("POST", "tenants", success=201, body=bodies.tenant),
     _admin("GET", "tenants"),
+    _admin("GET", "backup"),
     _admin(
         "POST", "tenants/{}/operator-token", success=201, fills=("tenant",), body=bodies.overlap, body_optional=True
     ),

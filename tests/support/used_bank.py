@@ -1,6 +1,7 @@
 """A bank whose service was used, and stopped: to be harmed, copied, checked and started again."""
 
 import shutil
+from collections.abc import Mapping
 from contextlib import closing
 from copy import copy
 from pathlib import Path
@@ -18,9 +19,9 @@ TRANSFERS: Final = 40
 class Bank:
     """A program, a few transfers, one decision on an alert."""
 
-    def __init__(self, data: Path) -> None:
+    def __init__(self, data: Path, environment: Mapping[str, str] | None = None) -> None:
         self.data = data
-        with RunningService(data, *ALONE) as service:
+        with RunningService(data, *ALONE, environment=environment) as service:
             tenant = service.admin("/api/admin/tenants", {"slug": "bank", "name": "Bank"})
             self.token = tenant["operatorToken"]
             self.headers = {"Authorization": f"Bearer {tenant['operatorToken']}", "X-Operator": "ann"}

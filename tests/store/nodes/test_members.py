@@ -12,8 +12,8 @@ from clearhold.store.errors import StartupError
 from clearhold.store.nodes.members import (
     Member,
     Membership,
+    covered_of,
     drop_silent,
-    held_of,
     leave,
     members_of,
     now_of,
@@ -44,8 +44,8 @@ def membership(redis_server: EmbeddedRedis, owner: LogOwnership) -> Iterator[Mem
 
 
 def joined(client: Redis, node: str, *held: int, role: str = "standby") -> None:
-    offsets = held_of(dict(enumerate(held)), SHARDS)
-    report_member(client, node, Member(address="http://there", role=role, version="1", held=offsets))
+    offsets = covered_of(dict(enumerate(held)), SHARDS)
+    report_member(client, node, Member(address="http://there", role=role, version="1", covered=offsets))
 
 
 def filled(client: Redis, shard: int, offsets: list[int]) -> None:
@@ -62,7 +62,7 @@ def test_given_a_member_that_needs_entries_when_the_owner_trims_then_nothing_is_
     membership.report({0: BIG, 1: BIG + 3, 2: BIG}, behind_s=0.0)
 
     assert membership.bounds() == [BIG, BIG + 1, BIG]
-    with pytest.raises(ResponseError, match="HELD node_there"):
+    with pytest.raises(ResponseError, match="NEEDED node_there"):
         reader.trim(1, BIG + 2)  # one offset more than the member has, which a double cannot tell apart
     assert log_redis.xlen(shard_key(1)) == 3
     assert not log_redis.exists(TRIMMED)
@@ -80,7 +80,7 @@ def test_given_a_joining_node_when_it_has_reported_nothing_yet_then_it_holds_eve
     membership.report({0: 1 << 20}, behind_s=0.0)
 
     assert membership.bounds() == [0, 0, 0]
-    with pytest.raises(ResponseError, match="HELD node_new"):
+    with pytest.raises(ResponseError, match="NEEDED node_new"):
         LogReader(log_redis, range(SHARDS), trims=owner).trim(0, 1 << 20)
     assert leave(log_redis, "node_new")
     assert not leave(log_redis, "node_new")
@@ -143,6 +143,6 @@ def test_given_any_members_then_a_trim_succeeds_exactly_up_to_what_all_of_them_h
         reader.trim(shard, upto)
         assert reader.trimmed(shard) == upto
     else:
-        with pytest.raises(ResponseError, match="HELD"):
+        with pytest.raises(ResponseError, match="NEEDED"):
             reader.trim(shard, upto)
         assert reader.trimmed(shard) == 0
