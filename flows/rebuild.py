@@ -29,9 +29,10 @@ from clearhold.store.errors import StartupError
 from clearhold.store.joining.agreement import AcceptedLosses, keep_lost_rows, mark_database
 from clearhold.store.keys import SigningKeys
 from clearhold.store.lake.log_segments import LogSegments
-from clearhold.store.record.chain import ChainWriter, RebuildingChains
+from clearhold.store.record.chain import ChainWriter
 from clearhold.store.record.checkpoints import CheckpointLog
 from clearhold.store.record.reading import Verification
+from clearhold.store.record.rebuilding import RebuildingChains
 from clearhold.store.redis_log.reader import LogReader
 from clearhold.store.tables import row_tables
 

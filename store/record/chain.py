@@ -3,15 +3,13 @@
 fact ─▶ linked to the head of its tenant's chain ─▶ DuckDB, with the log offset ─▶ the chain's file, fsynced ─▶ answered
 
 There is one writer, so chains do not fork. The heads move only when both places hold the links; a file that a crash
-left behind is completed from DuckDB. During a rebuild of DuckDB a fact in a chain's file gets exactly its place in the
-file: the log has the facts, the files their order. A fact after the end of its file, which a crash can leave, is linked
-there. The files are then only read; ``ChainWriter.open`` completes them after a successful rebuild.
+left behind is completed from DuckDB. The writers of a log with replicas, and of a rebuild, are in modules of their own.
 
 Errors  ``StartupError`` when a file and the database or the log differ, or a file has no valid chain, with the file and
         the first seq
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 from operator import attrgetter
 from pathlib import Path
@@ -23,7 +21,7 @@ import structlog
 from clearhold.features.core.canonical import Chain, link_hash
 from clearhold.features.core.log_entry import ChainFactRow
 from clearhold.store.errors import StartupError
-from clearhold.store.record.chain_file import ChainFile, ChainLine, RecordChainRow, chain_files, cut_torn_line, line_of
+from clearhold.store.record.chain_file import ChainFile, RecordChainRow, chain_files, cut_torn_line, line_of
 from clearhold.store.tables import row_builder, select_list
 
 # ruff: noqa: S608 - statements are built from constants; every value is a parameter
@@ -36,6 +34,8 @@ ChainKey = tuple[str, str]
 """Tenant id and chain."""
 BareLink = tuple[int, str, str | None, str]
 """Seq, body, prev_hash and hash."""
+FactKey = tuple[str, str, int, int, str]
+"""Tenant id, chain, shard, offset and id of a fact."""
 
 _LINK: Final = row_builder(RecordChainRow)
 _HEADS: Final = """
@@ -102,10 +102,11 @@ class ChainWriter:
         """
         with self._connection.cursor() as cursor:
             heads = stored_heads(cursor)
-            files = {(file.tenant_id, file.chain): file for file in chain_files(self._folder)}
-            for key in sorted(heads.keys() | files.keys()):
-                _complete(files.get(key) or ChainFile(self._folder, *key), cursor, heads.get(key, EMPTY))
+            complete_files(self._folder, cursor, heads)
         self._heads = heads
+
+    def leave(self) -> None:
+        """Wait for nothing any more, from any thread: the service stops."""
 
     def sizes(self) -> dict[str, int]:
         """The number of links of all tenants, by chain; for any thread."""
@@ -133,6 +134,36 @@ class ChainWriter:
             of_chain = list(links)
             ChainFile(self._folder, *key).append(of_chain)
             self._heads[key] = Head(of_chain[-1].seq + 1, of_chain[-1].hash)
+
+
+class Holes:
+    """Of each chain that is not whole, the seq of its first missing link; for any thread."""
+
+    def __init__(self) -> None:
+        self._first: dict[ChainKey, int] = {}
+
+    def note(self, key: ChainKey, first: int | None) -> None:
+        """``first`` None: the chain is whole."""
+        if first is None:
+            self._first.pop(key, None)
+        else:
+            self._first[key] = first
+
+    def replace(self, first: Mapping[ChainKey, int]) -> None:
+        """Note all chains at once."""
+        self._first = dict(first)
+
+    def whole_size(self, key: ChainKey, size: int) -> int:
+        """The number of links before the first hole, of a chain whose last link has seq ``size`` - 1."""
+        return min(size, self._first.get(key, size))
+
+
+WHOLE: Final = Holes()
+"""For chains that are always whole, as those of one node are."""
+
+
+def fact_key(fact: ChainFactRow | RecordChainRow) -> FactKey:
+    return fact.tenant_id, fact.chain, fact.shard, fact.offset, fact.id
 
 
 def link_of(fact: ChainFactRow, head: Head) -> RecordChainRow:
@@ -163,6 +194,13 @@ def stored_heads(cursor: duckdb.DuckDBPyConnection) -> dict[ChainKey, Head]:
             )
         heads[tenant_id, chain] = Head(last + 1, hash_)
     return heads
+
+
+def complete_files(folder: Path, cursor: duckdb.DuckDBPyConnection, heads: Mapping[ChainKey, Head]) -> None:
+    """Compare each file with the database up to these ends, and append the links that it lacks."""
+    files = {(file.tenant_id, file.chain): file for file in chain_files(folder)}
+    for key in sorted(heads.keys() | files.keys()):
+        _complete(files.get(key) or ChainFile(folder, *key), cursor, heads.get(key, EMPTY))
 
 
 def _complete(file: ChainFile, cursor: duckdb.DuckDBPyConnection, head: Head) -> None:
@@ -197,97 +235,3 @@ def compare(file: ChainFile, cursor: duckdb.DuckDBPyConnection, head: Head, *, l
             )
         next_seq += 1
     return next_seq
-
-
-_CHANGED: Final = "One of the two was changed, or the log was recorded by another version."
-
-FactKey = tuple[str, str, int, int, str]
-"""Tenant id, chain, shard, offset and id of a fact."""
-
-
-class _Place(NamedTuple):
-    seq: int
-    prev_hash: str | None
-    hash: str
-
-
-class RebuildingChains(ChainWriter):
-    """Takes facts shard by shard, in whatever order the shards are replayed."""
-
-    def open(self) -> None:
-        """Read every file whole, checking each link."""
-        self._heads: dict[ChainKey, Head] = {}
-        self._places: dict[FactKey, _Place] = {}
-        self._file_sizes: dict[ChainKey, int] = {}
-        for file in chain_files(self._folder):
-            cut_torn_line(file.path)
-            head = EMPTY
-            for _, line in file.lines():
-                head = self._take(file, line, head)
-            self._heads[file.tenant_id, file.chain] = head
-            self._file_sizes[file.tenant_id, file.chain] = head.size
-
-    def rows_of(self, facts: Sequence[ChainFactRow]) -> list[RecordChainRow]:
-        heads = dict(self._heads)
-        rows = []
-        for fact in facts:
-            key = (fact.tenant_id, fact.chain)
-            place = self._places.get(_key_of(fact))
-            if place is None:
-                row = link_of(fact, heads.get(key, EMPTY))
-                heads[key] = Head(row.seq + 1, row.hash)
-            else:
-                row = link_of(fact, Head(place.seq, place.prev_hash))
-                if row.hash != place.hash:
-                    path = ChainFile(self._folder, *key).path
-                    raise StartupError(f"{path} differs from the log at seq {place.seq}. {_CHANGED}")
-            rows.append(row)
-        return rows
-
-    def settle(self, rows: Sequence[RecordChainRow]) -> None:
-        for row in rows:
-            key = (row.tenant_id, row.chain)
-            if row.seq >= self._file_sizes.get(key, 0):
-                self._heads[key] = Head(row.seq + 1, row.hash)
-            else:
-                del self._places[_key_of(row)]
-
-    def facts_of(self, is_lost: Callable[[int, int], bool]) -> list[ChainFactRow]:
-        """The facts of links whose log entries are lost; by shard and offset."""
-        return [
-            ChainFactRow(
-                tenant_id=file.tenant_id,
-                program_id=line.program_id,
-                chain=line.chain,
-                id=line.id,
-                shard=line.shard,
-                offset=line.offset,
-                body=bytes(line.body).decode(),
-                created_at=line.created_at_us,
-            )
-            for file in chain_files(self._folder)
-            for _, line in file.lines()
-            if is_lost(line.shard, line.offset) and _line_key(file, line) in self._places
-        ]
-
-    def close(self) -> None:
-        """After the replay of all entries: every link of the files must have been placed."""
-        for (tenant_id, chain, *_), place in self._places.items():
-            path = ChainFile(self._folder, tenant_id, chain).path
-            raise StartupError(f"{path} holds seq {place.seq}, to which no entry of the log leads. {_CHANGED}")
-
-    def _take(self, file: ChainFile, line: ChainLine, head: Head) -> Head:
-        hash_ = link_hash(head.hash, bytes(line.body))
-        if (line.chain, line.seq, line.prev_hash, line.hash) != (file.chain, head.size, head.hash, hash_):
-            raise StartupError(f"{file.path} is damaged: it breaks at seq {head.size}.")
-        place = _Place(line.seq, line.prev_hash, line.hash)
-        self._places[_line_key(file, line)] = place
-        return Head(head.size + 1, hash_)
-
-
-def _line_key(file: ChainFile, line: ChainLine) -> FactKey:
-    return file.tenant_id, file.chain, line.shard, line.offset, line.id
-
-
-def _key_of(fact: ChainFactRow | RecordChainRow) -> FactKey:
-    return fact.tenant_id, fact.chain, fact.shard, fact.offset, fact.id

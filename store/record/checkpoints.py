@@ -28,7 +28,7 @@ from clearhold.features.core.principal import Principal
 from clearhold.store.clock import Clock
 from clearhold.store.errors import StartupError
 from clearhold.store.keys import KeyPurpose, SigningKeys
-from clearhold.store.record.chain import ChainKey
+from clearhold.store.record.chain import WHOLE, ChainKey, Holes
 from clearhold.store.record.chain_file import RecordCheckpointRow, append_durably, cut_torn_line
 from clearhold.store.record.signed_trees import TILE_LEAVES, Checkpoint, MerkleTree, NoteError, opened_note, signed_note
 from clearhold.store.tables import row_builder, select_list
@@ -179,8 +179,10 @@ class RecordCheckpoints:
         signing_keys: SigningKeys,
         clock: Clock,
         origin_of: Callable[[str, str], str],
+        holes: Holes = WHOLE,
     ) -> None:
-        self._connection, self._log = connection, checkpoints
+        """``holes`` are those of chains that other nodes extend too: nothing behind one is signed."""
+        self._connection, self._log, self._holes = connection, checkpoints, holes
         self._keys, self._clock, self._origin_of = signing_keys, clock, origin_of
         self._lock = Lock()
         self._trees: dict[ChainKey, MerkleTree] = {}
@@ -198,7 +200,8 @@ class RecordCheckpoints:
         """
         with self._connection.cursor() as cursor:
             sizes = {(tenant_id, chain): size for tenant_id, chain, size in cursor.execute(_SIZES).fetchall()}
-        for key, size in sizes.items():
+        for key, links in sizes.items():
+            size = self._holes.whole_size(key, links)
             if key in self._inconsistent:
                 continue
             try:
@@ -281,7 +284,8 @@ class RecordCheckpoints:
         if key in self._inconsistent:
             raise InconsistentChainError(INCONSISTENT, ErrorCode.CHAIN_INCONSISTENT)
         tree = self._trees.get(key) or MerkleTree()
-        (size,) = cursor.execute(_SIZE, key).fetchall()[0]
+        (links,) = cursor.execute(_SIZE, key).fetchall()[0]
+        size = self._holes.whole_size(key, links)
         for first in range(tree.size, size, _PAGE_HASHES):
             end = min(first + _PAGE_HASHES, size)
             tree.extend(_hashes(cursor, key, first, end))

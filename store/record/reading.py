@@ -18,7 +18,7 @@ from clearhold.features.core.canonical import KIND_OF_CHAIN, Chain, LineKind, di
 from clearhold.features.core.principal import Principal
 from clearhold.store.clock import Clock
 from clearhold.store.keys import KeyPurpose, SigningKeys
-from clearhold.store.record.chain import BareLink, ChainKey, bare_links_of
+from clearhold.store.record.chain import WHOLE, BareLink, ChainKey, Holes, bare_links_of
 from clearhold.store.record.checkpoints import CheckpointLog
 from clearhold.store.record.signed_trees import Checkpoint, MerkleTree, NoteError, opened_note
 from clearhold.store.tables import TEXTS, listed
@@ -70,15 +70,16 @@ class RecordFilter(msgspec.Struct, frozen=True, kw_only=True):
 class RecordReader:
     """Reads committed rows. The caller opens and closes the connection."""
 
-    def __init__(self, connection: duckdb.DuckDBPyConnection, policies: Policies) -> None:
-        self._connection, self._policies = connection, policies
+    def __init__(self, connection: duckdb.DuckDBPyConnection, policies: Policies, *, holes: Holes = WHOLE) -> None:
+        """What is behind one of ``holes`` is not exported."""
+        self._connection, self._policies, self._holes = connection, policies, holes
 
     def export(self, principal: Principal, wanted: RecordFilter, batch: int) -> Iterator[list[bytes]]:
         """Lines without their ends, ``batch`` at a time, of the chains' state at the first batch."""
         principal.require_tenant_wide()
         tenant_id = principal.tenant_id
         with self._connection.cursor() as cursor:
-            spans = {chain: _span(cursor, tenant_id, chain, wanted) for chain in Chain}
+            spans = {chain: self._span(cursor, tenant_id, chain, wanted) for chain in Chain}
             where = [tenant_id, *spans[Chain.DISPOSITIONS], *spans[Chain.ACTIONS]]
             if wanted.wants(LineKind.POLICY):
                 yield self._cited_policies(cursor, tenant_id, where)
@@ -92,6 +93,13 @@ class RecordReader:
                             record_line(kind, body.encode(), (chain.value, seq, prev_hash, hash_))
                             for seq, body, prev_hash, hash_ in links
                         ]
+
+    def _span(self, cursor: duckdb.DuckDBPyConnection, tenant_id: str, chain: Chain, wanted: RecordFilter) -> _Span:
+        """The first seq in the range and the one after the last; (0, 0) for an empty range."""
+        since, until = wanted.created_from, wanted.created_to
+        first, last = cursor.execute(_SPAN, [since, since, until, until, tenant_id, chain.value]).fetchall()[0]
+        end = 0 if last is None else self._holes.whole_size((tenant_id, chain.value), last + 1)
+        return (first, end) if first is not None and first < end else (0, 0)
 
     def _cited_policies(self, cursor: duckdb.DuckDBPyConnection, tenant_id: str, where: list[object]) -> list[bytes]:
         cited = {digest for (digest,) in cursor.execute(_CITED_POLICIES, where).fetchall()}
@@ -109,13 +117,6 @@ class RecordReader:
                 parameters = [tenant_id, page[0][0], page[-1][0], listed(digests)]
                 bodies = dict(cursor.execute(_BODIES, parameters).fetchall())
                 yield [record_line(LineKind.ALERT, bodies[digest].encode()) for digest in digests]
-
-
-def _span(cursor: duckdb.DuckDBPyConnection, tenant_id: str, chain: Chain, wanted: RecordFilter) -> _Span:
-    """The first seq in the range and the one after the last; (0, 0) for an empty range."""
-    since, until = wanted.created_from, wanted.created_to
-    first, last = cursor.execute(_SPAN, [since, since, until, until, tenant_id, chain.value]).fetchall()[0]
-    return (0, 0) if first is None else (first, last + 1)
 
 
 AT_ONCE: Final = 1_000
@@ -176,9 +177,16 @@ class Verification:
     """Reads committed rows. The caller opens and closes the connection."""
 
     def __init__(
-        self, connection: duckdb.DuckDBPyConnection, checkpoints: CheckpointLog, signing_keys: SigningKeys
+        self,
+        connection: duckdb.DuckDBPyConnection,
+        checkpoints: CheckpointLog,
+        signing_keys: SigningKeys,
+        *,
+        holes: Holes = WHOLE,
     ) -> None:
+        """A chain is checked up to the first of ``holes``."""
         self._connection, self._checkpoints, self._keys = connection, checkpoints, signing_keys
+        self._holes = holes
 
     def check(self, principal: Principal, chain: Chain, on_links: OnLinks = nothing_noted) -> ChainCheck:
         """The whole chain of the principal's tenant."""
@@ -191,10 +199,11 @@ class Verification:
         latest = self._checkpoints.latest(*key)
         walk = _Walk(chain.value, None if latest is None else latest.size)
         with self._connection.cursor() as cursor:
-            (size,) = cursor.execute(_SIZE, key).fetchall()[0]
-            for links in bare_links_of(cursor, key, 0, size or 0, at_once=AT_ONCE):
+            (links_stored,) = cursor.execute(_SIZE, key).fetchall()[0]
+            size = self._holes.whole_size(key, links_stored or 0)
+            for links in bare_links_of(cursor, key, 0, size, at_once=AT_ONCE):
                 broken_at = walk.broken_in(links)
-                on_links(walk.size, size or 0)
+                on_links(walk.size, size)
                 if broken_at is not None:
                     broken_at = _with_its_link(cursor, key, broken_at)
                     return ChainCheck(chain=chain.value, checked=walk.size, broken_at=broken_at)
