@@ -58,6 +58,7 @@ from clearhold.flows.backfill.service import BackfillService
 from clearhold.flows.backfill.step_log import StepLog
 from clearhold.flows.backtests import BacktestRunner
 from clearhold.flows.bank_work import BankWork, Webhooks
+from clearhold.flows.commit.linking import chain_writer, opened_link_log
 from clearhold.flows.engine import Engine
 from clearhold.flows.lake.copying import LakeCollector, LakeCopying, opened_lake
 from clearhold.flows.live.committed import LiveCommits
@@ -75,7 +76,6 @@ from clearhold.store.ids import new_token
 from clearhold.store.live.streams import LiveBounds
 from clearhold.store.logs import configure_logs
 from clearhold.store.nodes.members import Membership
-from clearhold.store.record.chain import ChainWriter
 from clearhold.store.redis_log.connect import connect_sync
 from clearhold.store.redis_log.reader import LogReader
 from clearhold.store.scheduling import SHORT_NS, set_time_slice
@@ -208,13 +208,14 @@ def _started_flow(
         for each in (*follow, commits.on_commit):
             each(rows)
 
+    link_log = opened_link_log(target, stores.ownership, opened, replicas=0)
     engine = Engine(
         scoring.scorers,
         stores.progress,
         open_redis=lambda: connect_sync(target),
         database=stores.database,
         segments=stores.segments,
-        chains=ChainWriter(stores.database, data_dir.record_dir),
+        chains=chain_writer(stores.database, data_dir.record_dir, link_log, stores.record.holes),
         clock=stores.clock,
         copy_control=stores.control_copy.copy_all,
         maintenance_tasks=(stores.record.checkpoints.sign_due, webhooks.forget_when_due),

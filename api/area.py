@@ -40,6 +40,7 @@ from clearhold.store.duck.webhooks import StoredDelivery
 from clearhold.store.ids import IdFactory
 from clearhold.store.keys import SecretBox, SigningKeys
 from clearhold.store.lake.log_segments import ControlCopy, LogSegments, RawEvents
+from clearhold.store.record.chain import Holes
 from clearhold.store.record.checkpoints import CheckpointLog, RecordCheckpoints
 from clearhold.store.record.reading import LastVerifications
 from clearhold.store.redis_log.appender import LogAppender
@@ -57,6 +58,7 @@ class RecordStores(msgspec.Struct, frozen=True, kw_only=True):
     checkpoint_log: CheckpointLog
     checkpoints: RecordCheckpoints
     verifications: LastVerifications
+    holes: Holes
 
 
 class Stores(msgspec.Struct, frozen=True, kw_only=True):

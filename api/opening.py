@@ -34,6 +34,7 @@ from clearhold.store.joining.joining import join_log, open_signing_keys
 from clearhold.store.keys import SecretBox, SigningKeys, UnsealError
 from clearhold.store.lake.log_segments import ControlCopy, LogSegments
 from clearhold.store.nodes.sealed_files import sealed_files
+from clearhold.store.record.chain import Holes
 from clearhold.store.record.checkpoints import CheckpointLog, RecordCheckpoints
 from clearhold.store.record.reading import LastVerifications
 from clearhold.store.redis_log.appender import LogAppender
@@ -203,18 +204,21 @@ def wired_record(
         tenant = registry.tenancy.tenants.find(tenant_id)
         return f"{host}/{tenant_id if tenant is None else tenant.slug}/{chain}"
 
+    holes = Holes()
     checkpoints = RecordCheckpoints(
         database,
         checkpoint_log,
         signing_keys=signing_keys,
         clock=clock,
         origin_of=origin_of,
+        holes=holes,
     )
     return RecordStores(
         signing_keys=signing_keys,
         checkpoint_log=checkpoint_log,
         checkpoints=checkpoints,
         verifications=LastVerifications(clock),
+        holes=holes,
     )
 
 

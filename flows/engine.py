@@ -185,6 +185,7 @@ class Engine:
         self.scorers.drain(timeout_s * 0.5)
         self._stopped.set()
         self._committer.flush(max(0.1, deadline - monotonic()))
+        self.chains.leave()
         self.scorers.close(max(0.1, deadline - monotonic()))
         self._committer.close(max(0.1, deadline - monotonic()))
         self._maintenance_thread.join(max(0.1, deadline - monotonic()))

@@ -31,6 +31,7 @@ from clearhold.store.keys import SigningKeys
 from clearhold.store.lake.log_segments import LogSegments
 from clearhold.store.record.chain import ChainWriter
 from clearhold.store.record.checkpoints import CheckpointLog
+from clearhold.store.record.link_log import LinkLog
 from clearhold.store.record.reading import Verification
 from clearhold.store.record.rebuilding import RebuildingChains
 from clearhold.store.redis_log.reader import LogReader
@@ -57,6 +58,7 @@ class _Log(NamedTuple):
     reader: LogReader
     segments: LogSegments
     clock: Clock
+    link_log: LinkLog | None
 
     def entries(self, shard: int) -> Iterator[LogEntry]:
         segments, tail = self.segments.shard(shard), self.reader.tail(shard)
@@ -81,14 +83,17 @@ def rebuild(
     *,
     clock: Clock,
     on_progress: Callable[[int, int], None],
+    link_log: LinkLog | None = None,
 ) -> Rebuilt:
-    """Rebuild the database; ``on_progress`` is called with the shard and the number of entries applied so far."""
+    """Rebuild the database; ``on_progress`` is called with the shard and the number of entries applied so far.
+    ``link_log`` is there for a log with replicas.
+    """
     path = data_dir.duckdb_path.with_name(data_dir.duckdb_path.name + _UNFINISHED)
     _remove(path)
     try:
         with closing(open_database(path)) as database:
             mark_database(database, data_dir.identity)
-            log = _Log(data_dir, reader, segments, clock)
+            log = _Log(data_dir, reader, segments, clock, link_log)
             entries = _replay(log, database, on_progress)
             checkpoints = CheckpointLog(database, data_dir.record_dir)
             checkpoints.open()
@@ -103,7 +108,7 @@ def rebuild(
 
 def _replay(log: _Log, database: duckdb.DuckDBPyConnection, on_progress: Callable[[int, int], None]) -> int:
     """Apply and commit the whole log; returns the number of its entries."""
-    chains = RebuildingChains(database, log.data_dir.record_dir)
+    chains = RebuildingChains(database, log.data_dir.record_dir, log.link_log)
     chains.open()
     writer = BatchWriter(database, chains)
     shards, applied = Shards(log.data_dir.shards), 0

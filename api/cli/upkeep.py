@@ -10,6 +10,7 @@ import typer
 from rich.console import Console
 
 from clearhold.api.settings import setting
+from clearhold.flows.commit.linking import opened_link_log
 from clearhold.flows.lake.copying import copy_lake
 from clearhold.flows.rebuild import Rebuilt, committed_in
 from clearhold.flows.rebuild import rebuild as rebuild_database
@@ -71,7 +72,7 @@ def rebuilt(data: Path, *, accept_loss: bool, is_restoring: bool = False) -> Reb
         data_dir = opened.enter_context(DataDir.open(data, master_key=master_key, is_restoring=is_restoring))
         redis_url = setting("redis_url", os.environ)
         target = redis_target(redis_url, data_dir, opened)
-        owned_log(redis_url, data_dir, "clearhold rebuild", opened)
+        ownership = owned_log(redis_url, data_dir, "clearhold rebuild", opened)
         seals = data_dir.entry_seals()
         segments = LogSegments(data_dir.lake_dir, seals=seals)
         joining = Joining(data_dir, target, segments, clock=clock, accept_loss=accept_loss)
@@ -80,6 +81,7 @@ def rebuilt(data: Path, *, accept_loss: bool, is_restoring: bool = False) -> Reb
         reader = LogReader(client, range(data_dir.shards), seals=seals)
         box = SecretBox(data_dir.master_key())
         keys = SigningKeys.open(data_dir.signing_keys_path, box=box, clock=clock, purposes=())
+        link_log = opened_link_log(target, ownership, opened, replicas=0)
         with screen.status("reading the chain files") as status:
             return rebuild_database(
                 data_dir,
@@ -88,6 +90,7 @@ def rebuilt(data: Path, *, accept_loss: bool, is_restoring: bool = False) -> Reb
                 keys,
                 clock=clock,
                 on_progress=lambda shard, entries: status.update(f"shard {shard}: {entries:,} entries applied"),
+                link_log=link_log,
             )
 
 

@@ -215,8 +215,9 @@ class RecordService:
 
     def __init__(self, resources: Resources) -> None:
         database, record = resources.stores.database, resources.stores.record
-        self._reader, self._rows = RecordReader(database, policy_bodies(resources.stores)), ShownRows(database)
-        self._verification = Verification(database, record.checkpoint_log, record.signing_keys)
+        self._reader = RecordReader(database, policy_bodies(resources.stores), holes=record.holes)
+        self._rows = ShownRows(database)
+        self._verification = Verification(database, record.checkpoint_log, record.signing_keys, holes=record.holes)
         self._checkpoints, self._verifications = record.checkpoints, record.verifications
         self._checks = Concurrency(what="verifications of the record")
         self._under_way: dict[str, VerifyProgress] = {}  # by tenant

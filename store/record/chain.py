@@ -3,7 +3,7 @@
 fact ─▶ linked to the head of its tenant's chain ─▶ DuckDB, with the log offset ─▶ the chain's file, fsynced ─▶ answered
 
 There is one writer, so chains do not fork. The heads move only when both places hold the links; a file that a crash
-left behind is completed from DuckDB. The writers of a log with replicas, and of a rebuild, are in modules of their own.
+left behind is completed from DuckDB. A log with replicas, and a rebuild, have writers in further modules.
 
 Errors  ``StartupError`` when a file and the database or the log differ, or a file has no valid chain, with the file and
         the first seq

@@ -3,9 +3,9 @@
 owner     fact ─▶ place after the end of its chain ─▶ stream, confirmed by the replicas ─▶ DuckDB ─▶ file ─▶ answered
 follower  fact ─▶ waits until its place has come ─▶ DuckDB ─▶ file
 
-Every node gives a fact the same place and so the same hash; a node that computes another one ends. An append names the
-last entry that its node has read, and is refused when there are later ones. So an append whose answer was lost is read,
-and not repeated, and a node that has just become the owner first reads all that the former one has stated.
+Every node gives a fact the same place and so the same hash; a node that computes a different hash ends. An append names
+the last entry that its node has read, and is refused when there are later ones. So an append whose answer was lost is
+read, and not repeated, and a node that has just become the owner first reads all that the former one has stated.
 
 Errors  ``LinkError`` for a contradiction, which ends the process; ``LinksAwaitedError`` when the node is stopped while
         it waits; the stream's own errors while Redis does not answer, or its replicas do not
@@ -21,7 +21,7 @@ import structlog
 from clearhold.features.core.log_entry import ChainFactRow
 from clearhold.store.record.chain import ChainKey, FactKey, Head, fact_key
 from clearhold.store.record.chain_file import RecordChainRow
-from clearhold.store.record.places import LinkError, LinkGapError, LinkPlaces, Place, PlacedLink, placed, row_at
+from clearhold.store.record.places import FactPlace, LinkError, LinkGapError, LinkPlaces, PlacedLink, placed, row_at
 
 LINKS_AN_ENTRY: Final = 500
 READ_ENTRIES: Final = 200
@@ -79,7 +79,7 @@ class LinkLog:
         return self._places.heads
 
     def open(self, heads: Mapping[ChainKey, Head]) -> None:
-        """Read the whole stream. Its first owner begins it behind these ends of its own chains."""
+        """Read the whole stream. Its first owner begins it behind ``heads``, the ends of the node's chains."""
         for last in (False, False, True):
             number, self.base = self._base(heads)
             self._places = LinkPlaces(self.base, number)
@@ -91,7 +91,7 @@ class LinkLog:
             else:
                 return
 
-    def waiting(self) -> Iterator[tuple[FactKey, Place]]:
+    def waiting(self) -> Iterator[tuple[FactKey, FactPlace]]:
         """The places of facts that are not committed here."""
         return self._places.waiting()
 
@@ -124,7 +124,7 @@ class LinkLog:
 
     def held_offset(self) -> int:
         """The number of the entry up to which this node has committed all links, so that it needs none of them."""
-        return self._places.held
+        return self._places.upto
 
     def trim(self, upto: int) -> None:
         """Drop the entries up to a number, for the owner; the newest one always stays."""

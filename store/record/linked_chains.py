@@ -34,7 +34,7 @@ from clearhold.store.record.chain import (
 )
 from clearhold.store.record.chain_file import ChainFile, RecordChainRow
 from clearhold.store.record.link_log import LinkLog
-from clearhold.store.record.places import LinkError, Place, placed
+from clearhold.store.record.places import FactPlace, LinkError, placed
 
 LINKS_EXIT: Final = 4
 """The exit code of a process whose links differ from those of the log."""
@@ -79,7 +79,7 @@ class LinkedChains(ChainWriter):
         holes: Holes,
         end: Callable[[str], None] = end_with,
     ) -> None:
-        """``holes`` is read by those who read chains; ``end`` gets a sentence, and should end the process."""
+        """``holes`` is shared with the readers of chains; ``end`` gets a sentence, and should end the process."""
         super().__init__(connection, folder)
         self.link_log, self._holes, self._end = link_log, holes, end
         self._beyond: dict[ChainKey, set[int]] = {}
@@ -126,7 +126,7 @@ class LinkedChains(ChainWriter):
         self.link_log.leave()
 
     def _fill(self, key: ChainKey, head: Head, beyond: set[int]) -> None:
-        """Append to the file what is before the first hole now."""
+        """Append to the file the links before the first hole."""
         end = head.size
         while end in beyond:
             beyond.remove(end)
@@ -147,7 +147,7 @@ class LinkedChains(ChainWriter):
     def _agree(self, cursor: duckdb.DuckDBPyConnection, stored: Mapping[ChainKey, _Stored]) -> None:
         for key, base in self.link_log.base.items():
             self._require_base(cursor, key, base, stored.get(key, _NOTHING).head)
-        waiting: dict[ChainKey, dict[int, tuple[FactKey, Place]]] = {}
+        waiting: dict[ChainKey, dict[int, tuple[FactKey, FactPlace]]] = {}
         for fact, place in self.link_log.waiting():
             waiting.setdefault((fact[0], fact[1]), {})[place.seq] = fact, place
         for key, places in waiting.items():
@@ -177,7 +177,7 @@ class LinkedChains(ChainWriter):
             raise _differing(key, base.size - 1)
 
     def _settle_stored(
-        self, cursor: duckdb.DuckDBPyConnection, key: ChainKey, places: Mapping[int, tuple[FactKey, Place]]
+        self, cursor: duckdb.DuckDBPyConnection, key: ChainKey, places: Mapping[int, tuple[FactKey, FactPlace]]
     ) -> None:
         """Compare links that are in the database with their places, which then no longer wait."""
         settled = []

@@ -4,7 +4,7 @@ Two nodes commit the same facts in different orders, because the order of commit
 log therefore states each link there before it commits it, and every node gives a fact exactly that place.
 
 Number  entries of the log of links are numbered from 1 without a gap; each has at least one link
-Errors  ``LinkError`` for entries that do not continue what was read
+Errors  ``LinkError`` for entries that do not continue the earlier ones
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -38,7 +38,7 @@ class PlacedLink(msgspec.Struct, frozen=True, array_like=True, gc=False):
     hash: str
 
 
-class Place(NamedTuple):
+class FactPlace(NamedTuple):
     """The place of a fact in its chain, and the number of the entry that states it."""
 
     seq: int
@@ -53,15 +53,15 @@ def placed(row: RecordChainRow) -> PlacedLink:
 
 
 class LinkPlaces:
-    """For one thread, but for ``held``."""
+    """For one thread, but for ``upto``."""
 
     def __init__(self, heads: Mapping[ChainKey, Head], number: int) -> None:
         """``heads`` are the ends of the chains behind the entry ``number``."""
         self.heads = dict(heads)
         self.number = number
-        self._places: dict[FactKey, Place] = {}
+        self._places: dict[FactKey, FactPlace] = {}
         self._open: dict[int, int] = {}  # of each entry, by number, the links that are not committed here
-        self.held = number
+        self.upto = number
         """The number of the entry up to which this node has committed all links."""
 
     def take(self, number: int, links: Sequence[PlacedLink]) -> None:
@@ -79,17 +79,17 @@ class LinkPlaces:
                     f"The log of links is damaged: entry {number} has seq {link.seq} of the chain {link.chain} of "
                     f"tenant {link.tenant_id}, which ends before seq {head.size}."
                 )
-            self._places[(*key, link.shard, link.offset, link.id)] = Place(link.seq, head.hash, link.hash, number)
+            self._places[(*key, link.shard, link.offset, link.id)] = FactPlace(link.seq, head.hash, link.hash, number)
             self.heads[key] = Head(link.seq + 1, link.hash)
         self.number = number
         self._open[number] = len(links)
-        self._note_held()
+        self._note_upto()
 
-    def place_of(self, fact: ChainFactRow | RecordChainRow) -> Place | None:
+    def place_of(self, fact: ChainFactRow | RecordChainRow) -> FactPlace | None:
         """The place of a fact that is not committed here, or None when none was read."""
         return self._places.get(fact_key(fact))
 
-    def waiting(self) -> Iterator[tuple[FactKey, Place]]:
+    def waiting(self) -> Iterator[tuple[FactKey, FactPlace]]:
         """The places of facts that are not committed here."""
         yield from list(self._places.items())
 
@@ -109,19 +109,19 @@ class LinkPlaces:
         for key in keys:
             place = self._places.pop(key)
             self._open[place.number] -= 1
-        self._note_held()
+        self._note_upto()
 
-    def _note_held(self) -> None:
+    def _note_upto(self) -> None:
         while self._open:
             first = next(iter(self._open))
             if self._open[first]:
-                self.held = first - 1
+                self.upto = first - 1
                 return
             del self._open[first]
-        self.held = self.number
+        self.upto = self.number
 
 
-def row_at(fact: ChainFactRow, place: Place) -> RecordChainRow:
+def row_at(fact: ChainFactRow, place: FactPlace) -> RecordChainRow:
     """The fact as the link at its place; LinkError when that link has another hash."""
     row = link_of(fact, Head(place.seq, place.prev_hash))
     if row.hash != place.hash:

@@ -71,7 +71,7 @@ class RecordReader:
     """Reads committed rows. The caller opens and closes the connection."""
 
     def __init__(self, connection: duckdb.DuckDBPyConnection, policies: Policies, *, holes: Holes = WHOLE) -> None:
-        """What is behind one of ``holes`` is not exported."""
+        """Links behind one of ``holes`` are not exported."""
         self._connection, self._policies, self._holes = connection, policies, holes
 
     def export(self, principal: Principal, wanted: RecordFilter, batch: int) -> Iterator[list[bytes]]:

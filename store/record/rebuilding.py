@@ -135,11 +135,11 @@ class RebuildingChains(ChainWriter):
                 self._refuse((tenant_id, chain), place.seq)
         in_files: list[FactKey] = []
         for fact, stated in link_log.waiting():
-            chain = (fact[0], fact[1])
-            if stated.seq < self._file_sizes.get(chain, 0):
+            key = (fact[0], fact[1])
+            if stated.seq < self._file_sizes.get(key, 0):
                 own = self._places.get(fact)
                 if own is None or (own.seq, own.hash) != (stated.seq, stated.hash):
-                    self._refuse(chain, stated.seq)
+                    self._refuse(key, stated.seq)
                 in_files.append(fact)
         link_log.settle(in_files)
         for file in chain_files(self._folder):

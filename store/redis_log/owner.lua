@@ -145,7 +145,44 @@ local function drop_member(keys, args)
   return redis.call('HDEL', keys[2], args[2])
 end
 
+-- The number of the last entry of a stream whose ids are N-0, and whose newest entry is never trimmed; 0 without one.
+local function last_number(stream)
+  local entry = redis.call('XREVRANGE', stream, '+', '-', 'COUNT', 1)[1]
+  return entry and tonumber(string.match(entry[1], '^(%d+)-')) or 0
+end
+
+-- Keys: owner, the stream of links. Arguments: epoch, the number of the last entry that the caller has read, entries.
+-- Answers the number of the last entry before these; unless it is the caller's, nothing is appended.
+local function append_links(keys, args)
+  local refused = refusal(keys[1], args[1])
+  if refused then
+    return refused
+  end
+  local last = last_number(keys[2])
+  if last == tonumber(args[2]) then
+    for place = 3, #args do
+      redis.call('XADD', keys[2], string.format('%.0f-0', last + place - 2), 'l', args[place])
+    end
+  end
+  return last
+end
+
+-- Keys: owner, the stream of links, its base. Arguments: epoch, the number up to which entries are dropped, fields and
+-- values of the base.
+local function trim_links(keys, args)
+  local refused = refusal(keys[1], args[1])
+  if refused then
+    return refused
+  end
+  for place = 3, #args, 2 do
+    redis.call('HSET', keys[3], args[place], args[place + 1])
+  end
+  redis.call('HSET', keys[3], 'upto', args[2])
+  return redis.call('XTRIM', keys[2], 'MINID', string.format('%.0f-0', tonumber(args[2]) + 1))
+end
+
 redis.register_function('clearhold_append', append)
+redis.register_function('clearhold_append_links', append_links)
 redis.register_function('clearhold_append_control', append_control)
 
 -- A server at its memory limit refuses entries, and still has an owner that may trim it.
@@ -154,5 +191,6 @@ redis.register_function{function_name = 'clearhold_take', callback = take, flags
 redis.register_function{function_name = 'clearhold_renew', callback = renew, flags = ALWAYS}
 redis.register_function{function_name = 'clearhold_release', callback = release, flags = ALWAYS}
 redis.register_function{function_name = 'clearhold_trim', callback = trim, flags = ALWAYS}
+redis.register_function{function_name = 'clearhold_trim_links', callback = trim_links, flags = ALWAYS}
 redis.register_function{function_name = 'clearhold_member', callback = member, flags = ALWAYS}
 redis.register_function{function_name = 'clearhold_drop_member', callback = drop_member, flags = ALWAYS}

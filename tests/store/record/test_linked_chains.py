@@ -1,124 +1,19 @@
-"""Two nodes that commit the same facts in other orders have one chain, byte for byte, through kills and promotions."""
+"""A node gives each fact the place that the owner of the log has stated for it, and refuses all else."""
 
 import random
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing
 from pathlib import Path
-from typing import Final
 
 import pytest
-from hypothesis import example, given, settings
-from hypothesis import strategies as st
 
 from clearhold.features.core.log_entry import ChainFactRow
-from clearhold.store.duck.database import BatchWriter, open_database
 from clearhold.store.errors import StartupError
-from clearhold.store.keys import KeyPurpose, SecretBox, SigningKeys
-from clearhold.store.record import chain_file
-from clearhold.store.record.chain import Holes, links_of
-from clearhold.store.record.chain_file import RecordChainRow, line_of
-from clearhold.store.record.checkpoints import CheckpointLog, RecordCheckpoints
-from clearhold.store.record.link_log import LinkLog, LinksAwaitedError
-from clearhold.store.record.linked_chains import LinkedChains
+from clearhold.store.record.link_log import LinksAwaitedError
 from clearhold.store.record.places import LinkError
-from clearhold.store.tables import row_tables
-from tests.support.clock import T0, FrozenClock
-from tests.support.link_streams import FencedError, LostAnswerError, MemoryStream, SharedStream
+from tests.support.link_streams import FencedError, SharedStream
+from tests.support.linking_nodes import KEYS, Node, assert_one_history, log_of
 from tests.support.record import TENANT, a_fact
-
-SHARDS: Final = 3
-KEYS: Final = ((TENANT, "dispositions"), (TENANT, "actions"), ("another", "dispositions"))
-
-
-class Killed(BaseException):
-    """The process ended here."""
-
-
-class Node:
-    """A data directory, and the process over it, which a kill ends and ``start`` begins again."""
-
-    def __init__(self, name: str, folder: Path, shared: SharedStream, log: list[list[ChainFactRow]]) -> None:
-        self.name, self.folder, self.shared, self.log = name, folder / name, shared, log
-        self.folder.mkdir()
-        self.database = open_database(self.folder / "clearhold.duckdb")
-        self.epoch = 0
-        self.fault: str | None = None
-        self.on_wait: Callable[[], None] = self._stuck
-        self.ends: list[str] = []
-        self.committed = [0] * SHARDS
-        self.holes = Holes()
-        self.start()
-
-    def start(self) -> None:
-        """A new process, which opens the chains when it is told to."""
-        self.stream = MemoryStream(self.shared, lambda: self.epoch, fault=self._next_fault, on_wait=self._wait)
-        self.link_log = LinkLog(self.stream, is_owner=lambda: self.epoch != 0)
-        self.chains = LinkedChains(
-            self.database, self.folder / "record", self.link_log, holes=self.holes, end=self.ends.append
-        )
-        self.writer = BatchWriter(self.database, self.chains)
-
-    def owns(self) -> bool:
-        """The truth, which a former owner learns from a refusal."""
-        return self.epoch == self.shared.epoch != 0
-
-    def promote(self) -> None:
-        self.shared.epoch += 1
-        self.epoch = self.shared.epoch
-
-    def commit(self, counts: list[int]) -> None:
-        """Commit the next entries of each shard, as many as given, in one batch; a failed one is tried again."""
-        shards = [shard for shard in range(SHARDS) if counts[shard]]
-        upto = {shard: min(len(self.log[shard]), self.committed[shard] + counts[shard]) for shard in shards}
-        facts = [fact for shard in shards for fact in self.log[shard][self.committed[shard] : upto[shard]]]
-        if not facts:
-            return
-        offsets = {shard: end for shard, end in upto.items() if end}
-        for _ in range(5):
-            try:
-                self.writer.commit(row_tables({ChainFactRow: facts}), offsets, T0)
-                break
-            except LostAnswerError:
-                continue
-        self.committed = [upto.get(shard, self.committed[shard]) for shard in range(SHARDS)]
-
-    def restart(self) -> None:
-        """As after a kill: what is committed is in the database, the rest is read from the log again."""
-        if not self.owns():
-            self.epoch = 0
-        self.start()
-        self.chains.open()
-        stored = dict(self.database.execute('SELECT shard, max("offset") FROM log_offsets GROUP BY 1').fetchall())
-        self.committed = [stored.get(shard, 0) for shard in range(SHARDS)]
-
-    def behind(self) -> bool:
-        return any(self.committed[shard] < len(self.log[shard]) for shard in range(SHARDS))
-
-    def rows(self, key: tuple[str, str]) -> list[RecordChainRow]:
-        return [row for page in links_of(self.database.cursor(), key, 0, 2_000) for row in page]
-
-    def file(self, key: tuple[str, str]) -> bytes:
-        path = chain_file.ChainFile(self.folder / "record", *key).path
-        return path.read_bytes() if path.exists() else b""
-
-    def _next_fault(self) -> str | None:
-        fault, self.fault = self.fault, None
-        return fault
-
-    def _wait(self) -> None:
-        self.on_wait()
-
-    def _stuck(self) -> None:
-        raise AssertionError(f"{self.name} waits for a place that nobody states")
-
-
-def log_of(rng: random.Random, facts: int) -> list[list[ChainFactRow]]:
-    log: list[list[ChainFactRow]] = [[] for _ in range(SHARDS)]
-    for number in range(facts):
-        shard, (tenant_id, chain) = rng.randrange(SHARDS), rng.choice(KEYS)
-        offset = len(log[shard]) + 1
-        log[shard].append(a_fact(number, tenant_id=tenant_id, chain=chain, shard=shard, offset=offset))
-    return log
 
 
 @pytest.fixture
@@ -136,21 +31,6 @@ def nodes(tmp_path: Path) -> Iterator[Callable[..., list[Node]]]:
             return made
 
         yield nodes
-
-
-def assert_one_history(nodes: list[Node]) -> None:
-    """Whole chains, the same in tables and files of all nodes, in the order that the log of links states."""
-    for key in KEYS:
-        first = nodes[0].rows(key)
-        assert [row.seq for row in first] == list(range(len(first)))
-        assert [row.prev_hash for row in first] == [None, *(row.hash for row in first[:-1])][: len(first)]
-        for node in nodes:
-            assert node.rows(key) == first
-            assert node.file(key) == b"".join(map(line_of, first))
-            assert node.ends == []
-    facts = sum(map(len, nodes[0].log))
-    assert sum(len(nodes[0].rows(key)) for key in KEYS) == facts
-    assert {node.link_log.held_offset() for node in nodes} == {nodes[0].shared.last}
 
 
 def test_given_a_follower_that_commits_in_another_order_then_its_chain_and_file_are_the_owners(
@@ -314,128 +194,3 @@ def test_given_links_of_a_time_without_replicas_when_the_owner_starts_then_it_st
         follower.restart()
         follower.commit([99, 99, 99])
         assert_one_history([owner, follower])
-
-
-class Signer:
-    """Signs a node's chains, as its own process would."""
-
-    def __init__(self, node: Node, keys: SigningKeys, clock: FrozenClock) -> None:
-        log = CheckpointLog(node.database, node.folder / "record")
-        log.open()
-        self._log = log
-        self._checkpoints = RecordCheckpoints(
-            node.database,
-            log,
-            signing_keys=keys,
-            clock=clock,
-            origin_of=lambda tenant_id, chain: f"bank/{tenant_id}/{chain}",
-            holes=node.holes,
-        )
-
-    def sign(self) -> None:
-        self._checkpoints.sign_due()
-        assert self._checkpoints.inconsistent == 0
-
-    def roots(self) -> set[tuple[str, str, int, str]]:
-        return {(row.tenant_id, row.chain, row.size, row.root) for row in self._log.page(TENANT, None, None, 10_000)}
-
-
-STEPS: Final = st.lists(
-    st.tuples(
-        st.sampled_from(["commit", "commit", "commit", "kill", "promote", "fault", "sign", "trim", "torn"]),
-        st.integers(0, 1),
-        st.lists(st.integers(0, 7), min_size=SHARDS, max_size=SHARDS),
-    ),
-    max_size=25,
-)
-
-
-@settings(max_examples=12)
-@given(seed=st.integers(0, 2**32), steps=STEPS)
-@example(seed=0, steps=[("commit", 0, [3, 3, 3]), ("promote", 1, [0, 0, 0]), ("sign", 1, [0] * 3)])
-def test_given_random_streams_commits_kills_and_promotions_then_there_is_one_history_and_one_root_a_size(
-    tmp_path_factory: pytest.TempPathFactory, seed: int, steps: list[tuple[str, int, list[int]]]
-) -> None:
-    rng, folder, clock = random.Random(seed), tmp_path_factory.mktemp("nodes"), FrozenClock()
-    log = log_of(rng, rng.randrange(1, 80))
-    shared = SharedStream()
-    keys = SigningKeys.open(
-        folder / "keys.json", box=SecretBox(bytes(32)), clock=clock, purposes=(KeyPurpose.CHECKPOINT,)
-    )
-    a, b = nodes = [Node(name, folder, shared, log) for name in "ab"]
-    roots: set[tuple[str, str, int, str]] = set()
-    with closing(a.database), closing(b.database):
-        a.promote()
-        for node in nodes:
-            node.restart()
-        for step, number, counts in steps:
-            roots |= _taken_step(step, nodes[number], nodes[1 - number], counts, (rng, keys, clock))
-        while a.behind() or b.behind():
-            for node, other in ((a, b), (b, a)):
-                _commit(node, other, [rng.randrange(1, 9) for _ in range(SHARDS)])
-        for node in nodes:  # both read what the other has stated
-            node.restart()
-        assert_one_history(nodes)
-    sizes = {(tenant_id, chain, size) for tenant_id, chain, size, _ in roots}
-    assert len(sizes) == len(roots)
-
-
-def _taken_step(
-    step: str, node: Node, other: Node, counts: list[int], tools: tuple[random.Random, SigningKeys, FrozenClock]
-) -> set[tuple[str, str, int, str]]:
-    """Returns what was signed in this step."""
-    rng, keys, clock = tools
-    if step == "promote":
-        node.promote()
-    elif step == "fault":
-        node.fault = rng.choice(["before", "after"])
-    elif step in {"kill", "torn"}:
-        _commit_and_die(node, other, counts, torn=step == "torn")
-    elif step == "commit":
-        _commit(node, other, counts)
-    elif not node.owns():
-        return set()
-    elif step == "trim":
-        node.link_log.trim(min(each.link_log.held_offset() for each in (node, other)))
-    else:
-        clock.advance(10 * 60 * 1_000_000)
-        signer = Signer(node, keys, clock)
-        signer.sign()
-        return signer.roots()
-    return set()
-
-
-def _commit(node: Node, other: Node, counts: list[int]) -> None:
-    """Commit; while the node waits, the other one commits, or becomes the owner."""
-
-    def wait() -> None:
-        if other.owns():
-            other.commit([99] * SHARDS)
-        else:
-            node.promote()
-
-    node.on_wait = wait
-    try:
-        node.commit(counts)
-    except FencedError:
-        node.restart()
-
-
-def _commit_and_die(node: Node, other: Node, counts: list[int], *, torn: bool) -> None:
-    """Die before the commit, or while the first file is appended to; then start again."""
-    append = chain_file.append_durably
-
-    def die(path: Path, content: bytes) -> None:
-        if torn:
-            append(path, content[: len(content) // 2])
-        raise Killed
-
-    chain_file.append_durably = die
-    try:
-        _commit(node, other, counts)
-    except Killed:
-        pass
-    finally:
-        chain_file.append_durably = append
-    node.restart()
-    other.restart()
