@@ -12,20 +12,22 @@ from collections.abc import Sequence
 from typing import Any, Final, NamedTuple
 
 import redis.asyncio
-from redis.asyncio.connection import AbstractConnection
 from redis.exceptions import ConnectionError as RedisConnectionError
-from redis.exceptions import RedisError, ResponseError
+from redis.exceptions import RedisError
 
 from clearhold.features.core.errors import ErrorCode, UnavailableError
 from clearhold.features.core.log_entry import EntryKind
 from clearhold.store import clock
 from clearhold.store.data_dir import LogIdentity
 from clearhold.store.errors import StartupError
+from clearhold.store.redis_log.fenced import FencedError, FencedWrite
 from clearhold.store.redis_log.fields import entry_fields
-from clearhold.store.redis_log.owner import LogOwnership, load_library_on
-from clearhold.store.redis_log.pipeline import AppendTimes, LastConnection, Pipeline, SameLog, first_error
+from clearhold.store.redis_log.log_connections import LogConnections
+from clearhold.store.redis_log.owner import LogOwnership
+from clearhold.store.redis_log.pipeline import AppendTimes, Pipeline
 from clearhold.store.redis_log.reader import SEQ_BITS, SEQ_LIMIT, control_key, offset_of, shard_key
-from clearhold.store.redis_log.writes import LogWrites, PackedWrite, PlainWrites, StreamEntry, ids_of
+from clearhold.store.redis_log.waiting_append import WaitingAppend
+from clearhold.store.redis_log.writes import FencedWrites, LogWrites, PackedWrite, PlainWrites, StreamEntry, ids_of
 from clearhold.store.seals import EntrySeals
 
 WRITE_WITHIN_S: Final = 1.5
@@ -36,8 +38,9 @@ MAX_WRITE_BYTES: Final = 4 * 1024 * 1024
 MAX_WAITING_ENTRIES: Final = 20_000
 MAX_WAITING_BYTES: Final = 256 * 1024 * 1024
 _RECONNECT_EVERY_S: Final = 0.02
+_ANSWER_S: Final = 0.1
+"""The time for the answer that too few replicas have confirmed, within the limit of a write."""
 
-UNAVAILABLE: Final = "The log did not confirm this in time. Try again."
 OVERLOADED: Final = "The log cannot keep up right now. Try again."
 
 
@@ -50,43 +53,12 @@ class ToProgram(NamedTuple):
     body: bytes
 
 
-class _Append:
-    """One caller's commands, with a reply for each, of which the last one counts."""
-
-    __slots__ = ("began", "done", "packed", "refusal", "replies")
-
-    def __init__(self, write: PackedWrite, *, done: "asyncio.Future[Any]", began: float) -> None:
-        self.packed, self.replies = write
-        self.done = done
-        self.began = began
-        self.refusal: ResponseError | None = None
-
-    def take(self, reply: Any) -> bool:
-        """Take the next reply; True once the caller has its answer."""
-        self.replies -= 1
-        if self.refusal is None:
-            self.refusal = reply if isinstance(reply, ResponseError) else first_error(reply)
-        if self.replies:
-            return False
-        if self.refusal is not None:
-            self.fail(self.refusal)
-        elif not self.done.done():  # The caller may have left.
-            self.done.set_result(reply)
-        return True
-
-    def fail(self, cause: BaseException) -> None:
-        if not self.done.done():
-            refusal = UnavailableError(UNAVAILABLE)
-            refusal.__cause__ = cause
-            self.done.set_exception(refusal)
-
-
 class LogAppender:
     """Belongs to one event loop. It keeps one of the client's connections, which is closed with the client.
 
     Where ``identity`` is given, each new connection must lead to that log, with all that was appended to it. Without
     ``seals`` entries have no seal. ``numbers`` are the highest ones of seals so far, by shard. ``ownership`` is there
-    for a named Redis, which appends for its owner alone.
+    for a named Redis, which appends for its owner alone; ``replicas`` of it must then confirm each write.
     """
 
     def __init__(
@@ -98,26 +70,25 @@ class LogAppender:
         seals: EntrySeals | None = None,
         numbers: Sequence[int] = (),
         ownership: LogOwnership | None = None,
+        replicas: int = 0,
     ) -> None:
-        self.ownership = ownership
-        self._writes: LogWrites = PlainWrites() if ownership is None else ownership.writes
+        self.ownership, self._replicas = ownership, replicas
+        self._writes: LogWrites = PlainWrites() if ownership is None else FencedWrites()
+        self._fenced: FencedWrite | None = None  # the write under way
         self.identity, self._seals = identity, seals
         self._numbers = list(numbers) or [0] * shards
-        self._same_log = None if identity is None else SameLog(identity)
-        self._last_connection = LastConnection()
-        self._pool = client.connection_pool
+        self._connections = LogConnections(client, identity, ownership)
         self._last = [0] * shards
         self._moved_on_from = [0] * shards
         self._keys = [shard_key(shard) for shard in range(shards)]
-        self._waiting: deque[_Append] = deque()
+        self._waiting: deque[WaitingAppend] = deque()
         self.waiting_bytes = 0
-        self._under_way: deque[_Append] = deque()
+        self._under_way: deque[WaitingAppend] = deque()
         self._times = AppendTimes()
         self._writing_since: float | None = None
         self._oldest_began = 0.0  # of the write under way
         self._late: asyncio.TimerHandle | None = None
         self._pipeline: Pipeline | None = None
-        self._former: AbstractConnection | None = None
         self._connecting: asyncio.Task[None] | None = None
 
     async def connect(self) -> None:
@@ -217,7 +188,7 @@ class LogAppender:
         if len(self._waiting) >= MAX_WAITING_ENTRIES or self.waiting_bytes >= MAX_WAITING_BYTES:
             raise UnavailableError(OVERLOADED, ErrorCode.OVERLOADED)
         loop = asyncio.get_running_loop()
-        append = _Append(write, done=loop.create_future(), began=loop.time())
+        append = WaitingAppend(write, done=loop.create_future(), began=loop.time())
         self._waiting.append(append)
         self.waiting_bytes += len(write[0])
         self._write_waiting()
@@ -238,11 +209,17 @@ class LogAppender:
         batch = self._take()
         self._under_way.extend(batch)
         self._oldest_began = batch[0].began
-        self._pipeline.write(b"".join([append.packed for append in batch]))
+        if self.ownership is None:
+            self._pipeline.write(b"".join([append.packed for append in batch]))
+            return
+        within_s = self._writing_since + WRITE_WITHIN_S - loop.time() - _ANSWER_S
+        calls = [(append.packed, append.replies) for append in batch]
+        self._fenced = FencedWrite(self.ownership.epoch, calls, replicas=self._replicas, within_s=within_s)
+        self._pipeline.write(self._fenced.packed)
 
-    def _take(self) -> list[_Append]:
+    def _take(self) -> list[WaitingAppend]:
         """The appends of the next write: all waiting ones, within the limits, and at least one."""
-        batch: list[_Append] = []
+        batch: list[WaitingAppend] = []
         size = 0
         while self._waiting and len(batch) < MAX_WRITE_ENTRIES:
             size += len(self._waiting[0].packed)
@@ -255,13 +232,44 @@ class LogAppender:
     def _replied(self, reply: Any) -> None:
         if not self._under_way:
             self._fail_all(RedisConnectionError("Redis sent an answer without a command."))
-        elif self.ownership is not None and isinstance(reply, ResponseError) and self.ownership.note(reply):
-            self._fail_all(reply)  # A new connection loads the functions.
+        elif self._fenced is not None:
+            if self._fenced.take(reply):
+                self._end_fenced(self._fenced)
         elif self._under_way[0].take(reply):
             self._under_way.popleft()
             if not self._under_way:
                 self._end_write(self._oldest_began)
                 self._write_waiting()
+
+    def _end_fenced(self, write: FencedWrite) -> None:
+        failure, loss, self._fenced = write.failure, write.loss, None
+        if loss is not None and self.ownership is not None:
+            self.ownership.note(loss)
+        if write.is_elsewhere:
+            self._send_elsewhere()
+            return
+        if failure is None:
+            for append, replies in zip(self._under_way, write.answers(), strict=True):
+                append.take_all(replies)
+            self._under_way.clear()
+            self._end_write(self._oldest_began)
+        if failure is not None or loss is not None:
+            self._fail_all(failure or loss or RedisConnectionError())
+        self._write_waiting()
+
+    def _send_elsewhere(self) -> None:
+        """Send a refused write again, to the server that is the primary now."""
+        self._waiting.extendleft(reversed(self._under_way))
+        self.waiting_bytes += sum(len(append.packed) for append in self._under_way)
+        self._under_way.clear()
+        self._close_pipeline()
+        self._write_waiting()
+
+    def _close_pipeline(self) -> None:
+        if self._pipeline is not None:
+            self._connections.close(self._pipeline)
+            self._pipeline = None
+        self._fenced = None
 
     def _end_write(self, began: float) -> None:
         now = asyncio.get_running_loop().time()
@@ -283,9 +291,7 @@ class LogAppender:
 
     def _fail_all(self, cause: BaseException) -> None:
         """Also fail the queued appends: they have waited as long for the same Redis."""
-        if self._pipeline is not None:  # Replies that were not read must not meet the next write.
-            self._pipeline.close()
-            self._former, self._pipeline = self._pipeline.connection, None
+        self._close_pipeline()
         failed = [*self._under_way, *self._waiting]
         self._under_way.clear()
         self._waiting.clear()
@@ -319,29 +325,10 @@ class LogAppender:
         give_up_at = loop.time() + WRITE_WITHIN_S
         while self._waiting or loop.time() < give_up_at:
             try:
-                return await self._new_pipeline()
+                return await self._connections.open(self._last, on_reply=self._replied, on_end=self._fail_all)
+            except FencedError as error:
+                self._fail_all(error)
+                return None
             except (RedisError, OSError):
                 await asyncio.sleep(_RECONNECT_EVERY_S)
         return None
-
-    async def _new_pipeline(self) -> Pipeline:
-        if self._former is not None:
-            await self._release(self._former)
-            self._former = None
-        connection = await self._pool.get_connection()
-        try:
-            await connection.send_command("PING")
-            await connection.read_response()
-            await self._last_connection.replace_by(connection)
-            if self._same_log is not None:
-                await self._same_log.require(connection, self._last)
-            if self.ownership is not None:
-                await load_library_on(connection)
-        except BaseException:
-            await self._release(connection)
-            raise
-        return Pipeline(connection, on_reply=self._replied, on_end=self._fail_all)
-
-    async def _release(self, connection: AbstractConnection) -> None:
-        await connection.disconnect(nowait=True)
-        await self._pool.release(connection)

@@ -4,6 +4,7 @@
 --
 -- Owner  a hash: epoch, node, boot, address; beat, a word that each renewal changes; seen, its time by this server's
 --        clock in milliseconds
+-- Epoch  a key that each change of the epoch writes: entries are appended by transactions that watch it (fenced.py)
 -- FENCED another owner has taken the log. UNOWNED: this server does not know of our taking it, as after a failover.
 --
 -- Services of two versions may call one library: a change must keep the arguments and answers of each function.
@@ -28,7 +29,7 @@ local function refusal(owner, epoch)
   return redis.error_reply('FENCED ' .. current .. ' by ' .. (other[1] or '?') .. ' at ' .. (other[2] or '?'))
 end
 
--- Keys: owner. Arguments: node, boot, address, first beat; 1 to take it from a live owner; a beat that was watched for
+-- Keys: owner, the watched epoch. Arguments: node, boot, address, first beat; 1 to take it from a live owner; a beat that was watched for
 -- as long as a live owner keeps one, or ''. Answers {epoch}, or of the live owner {0, node, address, silent ms, beat}.
 local function take(keys, args)
   local owner, now = keys[1], now_ms()
@@ -42,6 +43,7 @@ local function take(keys, args)
   epoch = math.max(epoch + 1, math.floor(now / 1000))
   redis.call('HSET', owner, 'epoch', string.format('%.0f', epoch), 'node', args[1], 'boot', args[2],
     'address', args[3], 'beat', args[4], 'seen', string.format('%.0f', now))
+  redis.call('SET', keys[2], string.format('%.0f', epoch))
   return {epoch}
 end
 
@@ -69,33 +71,6 @@ local function release(keys, args)
   end
   redis.call('HSET', keys[1], 'seen', '0')
   return 1
-end
-
--- Append an entry to each key from the first one on. Arguments of each, from a place on: id, number of fields and
--- values, these.
-local function added(keys, first, args, place)
-  local ids = {}
-  for number = first, #keys do
-    local last = place + 1 + tonumber(args[place + 1])
-    ids[#ids + 1] = redis.call('XADD', keys[number], args[place], unpack(args, place + 2, last))
-    place = last + 1
-  end
-  return ids
-end
-
--- Keys: owner, a stream for each entry. Arguments: epoch, entries. Answers their ids.
-local function append(keys, args)
-  return refusal(keys[1], args[1]) or added(keys, 2, args, 2)
-end
-
--- Keys: owner, the set of tenants, a stream for each entry. Arguments: epoch, tenant, entries. Answers their ids.
-local function append_control(keys, args)
-  local refused = refusal(keys[1], args[1])
-  if refused then
-    return refused
-  end
-  redis.call('SADD', keys[2], args[2])
-  return added(keys, 3, args, 3)
 end
 
 -- The node of a member that needs entries of a shard up to an offset; nil without one. A number of this language is
@@ -181,9 +156,7 @@ local function trim_links(keys, args)
   return redis.call('XTRIM', keys[2], 'MINID', string.format('%.0f-0', tonumber(args[2]) + 1))
 end
 
-redis.register_function('clearhold_append', append)
 redis.register_function('clearhold_append_links', append_links)
-redis.register_function('clearhold_append_control', append_control)
 
 -- A server at its memory limit refuses entries, and still has an owner that may trim it.
 local ALWAYS = {'allow-oom'}

@@ -39,7 +39,7 @@ from clearhold.store.errors import StartupError
 from clearhold.store.redis_log.child import LEAST_VERSION
 from clearhold.store.redis_log.connect import RedisSettingsError, connect_sync
 from clearhold.store.redis_log.reader import TRIMMED, identity_in, shard_key, stream_id_of
-from clearhold.store.redis_log.writes import MEMBERS, OWNER, FencedWrites
+from clearhold.store.redis_log.writes import EPOCH, MEMBERS, OWNER
 
 LIBRARY_NAME: Final = "clearhold"
 LIBRARY: Final = Path(__file__).with_name("owner.lua").read_text(encoding="utf-8")
@@ -135,7 +135,7 @@ class LogOwnership:
         self, client: redis.Redis, node: LogNode, address: str, epoch: int, beat: str, *, taken_at: float
     ) -> None:
         """``client`` belongs to the renewals; ``taken_at`` is a time of ``now_s`` before the log was taken."""
-        self.node, self.address, self.epoch, self.writes = node, address, epoch, FencedWrites(epoch)
+        self.node, self.address, self.epoch = node, address, epoch
         self._client, self._beats = client, deque([beat], maxlen=_KEPT_BEATS)
         self._renewed_at, self._is_fenced = taken_at, False
         self._lock, self._stopping = Lock(), Event()
@@ -261,7 +261,7 @@ def _taken(client: redis.Redis, node: LogNode, address: str, *, take_over: bool)
     while True:
         taken_at, beat = now_s(), os.urandom(8).hex()
         is_dead = watched if taken_at - began > LIVE_S else b""
-        call = ("FCALL", "clearhold_take", 1, OWNER, node.id, node.boot, address, beat, int(take_over), is_dead)
+        call = ("FCALL", "clearhold_take", 2, OWNER, EPOCH, node.id, node.boot, address, beat, int(take_over), is_dead)
         epoch, *other = client.execute_command(*call)
         if epoch:
             log.info("owner_taken", epoch=epoch, node=node.id)

@@ -1,7 +1,7 @@
 """Replicas of the log's Redis: writes that a number of them has, and reads of such writes alone.
 
 Redis confirms a write before its replicas have it, and a replica that is promoted lacks it then. ``WAIT`` returns the
-number of replicas that have all writes of its own connection. So it must follow the write on that connection: a later
+number of replicas that have all writes of the same connection. So it must follow the write on it: a later
 one may lead to another primary, and has no writes to confirm. The writes of other connections lie before a marker that
 is written now, since replicas take all writes in one order.
 

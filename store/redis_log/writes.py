@@ -1,8 +1,7 @@
 """The commands that append to the log: of a Redis that this service started, or of one that it may share.
 
-A server of the data directory has one service, which the directory's lock ensures: XADD is enough. Any service may use
-a named Redis. There a server function appends for the owner's epoch alone (``owner.lua``), and the entries of one call
-are in the log together, as those of a MULTI are.
+A server of the data directory has one service, which the directory's lock ensures: XADD is enough, and MULTI for
+several entries. Any service may use a named Redis, where all callers of a write share one transaction (``fenced.py``).
 """
 
 from collections.abc import Iterable, Sequence
@@ -14,6 +13,9 @@ from clearhold.store.redis_log.reader import TENANTS
 OWNER: Final = "log:owner"
 """A hash: the owner of the log in a named Redis."""
 
+EPOCH: Final = "log:epoch"
+"""The epoch of the owner once more: a key that is written only when the log is taken, and that writes watch."""
+
 MEMBERS: Final = "log:members"
 """A hash: the nodes that own or follow the log of a named Redis, with what each still needs of it."""
 
@@ -21,9 +23,7 @@ StreamEntry = tuple[str, str, tuple[str | int | bytes, ...]]
 """Key and id of an entry for a stream, and its fields: names and values, alternating."""
 
 PackedWrite = tuple[bytes, int]
-"""Commands, and the number of their replies, of which the last one has the ids of the entries. Plain tuples: each
-event costs one of both.
-"""
+"""Commands, and the number of their replies. Plain tuples: each event costs one of both."""
 
 
 class LogWrites(Protocol):
@@ -35,7 +35,7 @@ class LogWrites(Protocol):
 
 
 def ids_of(reply: Any) -> list[bytes]:
-    """The ids of the entries, from the last reply to a write."""
+    """The ids of the entries, from the answer to a write: the last reply, or in a shared transaction all of them."""
     return [reply] if isinstance(reply, bytes) else [part for part in reply if isinstance(part, bytes)]
 
 
@@ -52,21 +52,14 @@ class PlainWrites:
 
 
 class FencedWrites:
-    """For the owner of one epoch; another epoch is answered FENCED, and nothing is appended."""
-
-    def __init__(self, epoch: int) -> None:
-        self._epoch = epoch
+    """For a named Redis: commands within the transaction of a write."""
 
     def entries(self, entries: Sequence[StreamEntry]) -> PackedWrite:
-        keys = [key for key, _, _ in entries]
-        count, arguments = 1 + len(keys), _arguments(entries)
-        return command("FCALL", "clearhold_append", count, OWNER, *keys, self._epoch, *arguments), 1
+        return b"".join(map(_added, entries)), len(entries)
 
     def control(self, tenant_id: str, entries: Sequence[StreamEntry]) -> PackedWrite:
-        keys = [key for key, _, _ in entries]
-        count, arguments = 2 + len(keys), _arguments(entries)
-        name = "clearhold_append_control"
-        return command("FCALL", name, count, OWNER, TENANTS, *keys, self._epoch, tenant_id, *arguments), 1
+        commands = (command("SADD", TENANTS, tenant_id), *map(_added, entries))
+        return b"".join(commands), len(commands)
 
 
 def _added(entry: StreamEntry) -> bytes:
@@ -77,7 +70,3 @@ def _added(entry: StreamEntry) -> bytes:
 def _transaction(commands: Iterable[bytes]) -> PackedWrite:
     parts = [command("MULTI"), *commands, command("EXEC")]
     return b"".join(parts), len(parts)
-
-
-def _arguments(entries: Sequence[StreamEntry]) -> list[str | int | bytes]:
-    return [word for _, stream_id, fields in entries for word in (stream_id, len(fields), *fields)]

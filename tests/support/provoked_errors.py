@@ -24,6 +24,7 @@ from clearhold.store.control import credential_registry, rule_registry, webhook_
 from clearhold.store.idempotency import IdempotencyClaims, InFlight
 from clearhold.store.record.checkpoints import INCONSISTENT, InconsistentChainError, RecordCheckpoints
 from clearhold.store.redis_log import appender
+from clearhold.store.redis_log.waiting_append import UNAVAILABLE
 from tests.support import config_operations, person_tokens, rule_operations, scorecard_operations, stack_operations
 from tests.support.callers import TRANSFER, UNKNOWN_ID, UNSENT, WEBHOOK_URL, Headers, World
 from tests.support.raw_http import RawClient, served
@@ -212,7 +213,7 @@ def overloaded(world: World, patch: pytest.MonkeyPatch) -> Answer:
 
 def log_away(world: World, patch: pytest.MonkeyPatch) -> Answer:
     async def refuse(*_: object, **__: object) -> None:
-        raise UnavailableError(appender.UNAVAILABLE)
+        raise UnavailableError(UNAVAILABLE)
 
     patch.setattr(appender.LogAppender, "_written", refuse)
     return preflight(world)

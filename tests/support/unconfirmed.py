@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from clearhold.features.core.errors import UnavailableError
-from clearhold.store.redis_log import appender
+from clearhold.store.redis_log.waiting_append import UNAVAILABLE
 from tests.support.running_app import RunningApp
 
 
@@ -19,7 +19,7 @@ def unconfirmed(api: RunningApp, *, in_log: bool = True) -> Iterator[None]:
     async def fail(*args: Any, **sent: Any) -> int:
         if in_log:
             await append(*args, **sent)
-        raise UnavailableError(appender.UNAVAILABLE)
+        raise UnavailableError(UNAVAILABLE)
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(api.appender, "append_control", fail)

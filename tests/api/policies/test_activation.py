@@ -13,7 +13,7 @@ from clearhold.features.shard.shard import ShardState
 from clearhold.features.state.program import ProgramState
 from clearhold.flows.engine import restore_lost_policies
 from clearhold.store.analysts.parts import days_in_force
-from clearhold.store.redis_log import appender
+from clearhold.store.redis_log.waiting_append import UNAVAILABLE
 from tests.support.running_app import SHARDS, RunningApp, assert_refused
 
 CLOCK_V2: Final = {"autoHours": 1, "standardHours": 8, "complexHours": 48.5, "appealHours": 48}
@@ -315,7 +315,7 @@ def test_given_an_approved_activation_when_the_log_fails_it_then_the_next_proces
     async def fail(*args: Any, **sent: Any) -> int:
         if in_log:
             await append(*args, **sent)
-        raise UnavailableError(appender.UNAVAILABLE)
+        raise UnavailableError(UNAVAILABLE)
 
     with monkeypatch.context() as patch:
         patch.setattr(api.appender, "append_control", fail)

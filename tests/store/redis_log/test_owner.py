@@ -5,6 +5,7 @@ import random
 import shutil
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import AsyncExitStack, closing
+from hashlib import sha256
 from pathlib import Path
 
 import pytest
@@ -17,6 +18,7 @@ from clearhold.store.redis_log import owner as owner_module
 from clearhold.store.redis_log.appender import LogAppender, ToProgram
 from clearhold.store.redis_log.connect import EmbeddedRedis, RedisSettingsError, connect_async, connect_sync
 from clearhold.store.redis_log.owner import (
+    DIGEST,
     LIVE_S,
     LogNode,
     LogOwnership,
@@ -222,18 +224,18 @@ def contents(client: Redis) -> list[object]:
     return [*streams, client.xlen(control_key("ten_1")), client.smembers(TENANTS), client.hgetall(TRIMMED)]
 
 
-async def test_given_functions_that_were_flushed_when_appended_then_a_new_connection_loads_them(
+async def test_given_functions_that_were_flushed_then_appends_go_on_and_a_renewal_loads_them(
     log_redis: Redis, take: Take, appender_of: AppenderOf
 ) -> None:
     ownership = take(HERE)
+    ownership.start(lambda _: None)
     appender = appender_of(ownership)
     await appender.append(1, EntryKind.TICK, "", T0, b"")
     log_redis.execute_command("FUNCTION", "FLUSH")
-    with pytest.raises(UnavailableError):
-        await appender.append(1, EntryKind.TICK, "", T0, b"")
 
     assert await appender.append(1, EntryKind.TICK, "", T0, b"") == appender.last_appended(1)
-    assert log_redis.xlen(shard_key(1)) == 2
+    await asyncio.to_thread(eventually, lambda: DIGEST in digests(log_redis))
+    assert ownership.is_current()
 
 
 async def test_given_another_version_of_the_functions_when_connected_then_they_are_replaced(
@@ -245,7 +247,17 @@ async def test_given_another_version_of_the_functions_when_connected_then_they_a
 
     await appender_of(ownership).append(1, EntryKind.TICK, "", T0, b"")
 
-    assert log_redis.xlen(shard_key(1)) == 1
+    assert digests(log_redis) == [DIGEST]
+
+
+def digests(client: Redis) -> list[str]:
+    """Of the code of the libraries."""
+    (library,) = client.execute_command("FUNCTION", "LIST", "WITHCODE") or [[]]
+    return [
+        sha256(value).hexdigest()
+        for name, value in zip(library[::2], library[1::2], strict=True)
+        if name == b"library_code"
+    ]
 
 
 async def test_given_a_redis_that_lost_its_owner_when_appended_then_it_is_refused_and_the_service_is_not_fenced(
