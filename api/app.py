@@ -58,7 +58,7 @@ from clearhold.flows.backfill.service import BackfillService
 from clearhold.flows.backfill.step_log import StepLog
 from clearhold.flows.backtests import BacktestRunner
 from clearhold.flows.bank_work import BankWork, Webhooks
-from clearhold.flows.commit.linking import chain_writer, opened_link_log
+from clearhold.flows.commit.linking import opened_link_log
 from clearhold.flows.engine import Engine
 from clearhold.flows.lake.copying import LakeCollector, LakeCopying, opened_lake
 from clearhold.flows.live.committed import LiveCommits
@@ -76,6 +76,7 @@ from clearhold.store.ids import new_token
 from clearhold.store.live.streams import LiveBounds
 from clearhold.store.logs import configure_logs
 from clearhold.store.nodes.members import Membership
+from clearhold.store.record.linked_chains import chain_writer
 from clearhold.store.redis_log.connect import connect_sync
 from clearhold.store.redis_log.reader import LogReader
 from clearhold.store.scheduling import SHORT_NS, set_time_slice

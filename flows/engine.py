@@ -234,8 +234,9 @@ class Engine:
         if self._membership is not None:
             covered = {shard: min(upto[shard], last) for shard, last in self._in_segments().items()}
             behind_us = max(behind(reader, self.progress, shard, now=self._clock.now()) for shard in shards)
-            self._membership.report(covered, behind_s=behind_us / SECOND_US)
+            self._membership.report(covered, behind_s=behind_us / SECOND_US, links=self.chains.links_upto())
             upto = list(map(min, upto, self._membership.bounds()))
+            self.chains.trim_links(self._membership.links_bound())
         for shard in shards:
             segmenter.run_once(shard, self.progress.committed_offset(shard), upto[shard])
 

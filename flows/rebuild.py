@@ -29,9 +29,10 @@ from clearhold.store.errors import StartupError
 from clearhold.store.joining.agreement import AcceptedLosses, keep_lost_rows, mark_database
 from clearhold.store.keys import SigningKeys
 from clearhold.store.lake.log_segments import LogSegments
-from clearhold.store.record.chain import ChainWriter
+from clearhold.store.record.chain import WHOLE
 from clearhold.store.record.checkpoints import CheckpointLog
 from clearhold.store.record.link_log import LinkLog
+from clearhold.store.record.linked_chains import chain_writer, holes_in
 from clearhold.store.record.reading import Verification
 from clearhold.store.record.rebuilding import RebuildingChains
 from clearhold.store.redis_log.reader import LogReader
@@ -97,8 +98,9 @@ def rebuild(
             entries = _replay(log, database, on_progress)
             checkpoints = CheckpointLog(database, data_dir.record_dir)
             checkpoints.open()
-            links = _check(data_dir, database, Verification(database, checkpoints, keys))
-            ChainWriter(database, data_dir.record_dir).open()
+            holes = WHOLE if link_log is None else holes_in(database)
+            links = _check(data_dir, database, Verification(database, checkpoints, keys, holes=holes))
+            chain_writer(database, data_dir.record_dir, link_log, holes).open()
             database.execute("CHECKPOINT")
     except BaseException:
         _remove(path)

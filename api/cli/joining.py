@@ -9,7 +9,7 @@ import os
 import shutil
 import socket
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from importlib.metadata import version
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -21,6 +21,7 @@ from rich.console import Console
 
 from clearhold.api.cli.upkeep import FAILURES as UPKEEP_FAILURES
 from clearhold.api.settings import setting
+from clearhold.flows.commit.linking import followed_link_log
 from clearhold.flows.rebuild import Rebuilt, rebuild
 from clearhold.store.backup import PASSING, unpacked
 from clearhold.store.clock import SystemClock
@@ -67,7 +68,7 @@ def joined_directory(url: str, data: Path, master_key: Path | None) -> JoinedNod
         if identity is None:
             raise StartupError("The Redis at CLEARHOLD_REDIS_URL holds no log. Start its owner first.")
         with _joining(client, data, identity) as node:
-            rebuilt = _built(client, identity, data, url, token, key_path, is_inside=master_key is not None)
+            rebuilt = _built(client, redis_url, identity, data, url, token, key_path, is_inside=master_key is not None)
         return JoinedNode(node, rebuilt)
 
 
@@ -92,7 +93,15 @@ def _joining(client: Redis, data: Path, identity: LogIdentity) -> Iterator[str]:
 
 
 def _built(
-    client: Redis, identity: LogIdentity, data: Path, url: str, token: str, key_path: Path, *, is_inside: bool
+    client: Redis,
+    redis_url: str,
+    identity: LogIdentity,
+    data: Path,
+    url: str,
+    token: str,
+    key_path: Path,
+    *,
+    is_inside: bool,
 ) -> Rebuilt:
     screen = Console(stderr=True)
     received = data.with_name(f"{data.name}.{PASSING}")
@@ -105,7 +114,7 @@ def _built(
         own_key = key_path if is_inside else None
         with unpacked(received, data, master_key=own_key, is_elsewhere=not is_inside, of_same_log=True):
             shutil.rmtree(received)
-            rebuilt = _rebuilt(client, data, None if is_inside else key_path, token, screen)
+            rebuilt = _rebuilt(client, redis_url, data, None if is_inside else key_path, token, screen)
             mark_joined(data)
     finally:
         shutil.rmtree(received, ignore_errors=True)
@@ -126,8 +135,11 @@ def _receive(url: str, token: str, folder: Path, master_key: bytes) -> None:
         raise StartupError(f"The service at {url} does not answer ({error}). Does it run?") from error
 
 
-def _rebuilt(client: Redis, data: Path, master_key: Path | None, token: str, screen: Console) -> Rebuilt:
-    with DataDir.open(data, master_key=master_key, is_restoring=True) as data_dir:
+def _rebuilt(
+    client: Redis, redis_url: str, data: Path, master_key: Path | None, token: str, screen: Console
+) -> Rebuilt:
+    with ExitStack() as opened:
+        data_dir = opened.enter_context(DataDir.open(data, master_key=master_key, is_restoring=True))
         data_dir.admin_token(lambda: token)  # the bank's administrators have one token for all nodes
         seals = data_dir.entry_seals()
         reader = LogReader(client, range(data_dir.shards), seals=seals)
@@ -135,6 +147,7 @@ def _rebuilt(client: Redis, data: Path, master_key: Path | None, token: str, scr
         keys = SigningKeys.open(
             data_dir.signing_keys_path, box=SecretBox(data_dir.master_key()), clock=SystemClock(), purposes=()
         )
+        link_log = followed_link_log(redis_url, opened, replicas=0)
         with screen.status("making the database") as status:
             return rebuild(
                 data_dir,
@@ -143,4 +156,5 @@ def _rebuilt(client: Redis, data: Path, master_key: Path | None, token: str, scr
                 keys,
                 clock=SystemClock(),
                 on_progress=lambda shard, entries: status.update(f"shard {shard}: {entries:,} entries applied"),
+                link_log=link_log,
             )

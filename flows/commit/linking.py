@@ -1,14 +1,10 @@
-"""The chains of a service, with the log of links where its log in a named Redis has one."""
+"""The log of links of a process, where its log in a named Redis has one."""
 
 from collections.abc import Callable
 from contextlib import ExitStack, closing
 from pathlib import Path
 
-import duckdb
-
-from clearhold.store.record.chain import ChainWriter, Holes
 from clearhold.store.record.link_log import LinkLog
-from clearhold.store.record.linked_chains import LinkedChains
 from clearhold.store.redis_log.connect import connect_sync
 from clearhold.store.redis_log.links import RedisLinks
 from clearhold.store.redis_log.owner import LogOwnership
@@ -31,10 +27,7 @@ def opened_link_log(
     return LinkLog(links, is_owner=is_owner)
 
 
-def chain_writer(
-    database: duckdb.DuckDBPyConnection, folder: Path, link_log: LinkLog | None, holes: Holes
-) -> ChainWriter:
-    """The writer of the chains in ``folder``; ``holes`` is shared with their readers."""
-    if link_log is None:
-        return ChainWriter(database, folder)
-    return LinkedChains(database, folder, link_log, holes=holes)
+def followed_link_log(target: str | Path, opened: ExitStack, *, replicas: int) -> LinkLog | None:
+    """The log of links for a process beside the owner of the log; None for a log without one."""
+    links = RedisLinks(opened.enter_context(closing(connect_sync(target))), None, replicas=replicas)
+    return None if links.base() is None else LinkLog(links, is_owner=lambda: False)

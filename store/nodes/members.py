@@ -147,3 +147,7 @@ class Membership:
         drop_silent(self._client, self._ownership)
         covered = [member.report.covered for member in members_of(self._client)]
         return [min((int(each[shard]) for each in covered), default=0) for shard in range(self._shards)]
+
+    def links_bound(self) -> int:
+        """For the owner: the entry of the log of links up to which no member needs one."""
+        return min((member.report.links for member in members_of(self._client)), default=0)

@@ -108,6 +108,15 @@ class ChainWriter:
     def leave(self) -> None:
         """Wait for nothing any more, from any thread: the service stops."""
 
+    def links_upto(self) -> int:
+        """The entry of the log of links up to which this node has committed all links; 0 without such a log. For any
+        thread, as is ``trim_links``.
+        """
+        return 0
+
+    def trim_links(self, upto: int) -> None:
+        """Drop the entries of the log of links up to this one, which no member needs; for the owner of the log."""
+
     def sizes(self) -> dict[str, int]:
         """The number of links of all tenants, by chain; for any thread."""
         sizes = dict.fromkeys((chain.value for chain in Chain), 0)

@@ -130,6 +130,8 @@ class LinkLog:
         """Drop the entries up to a number, for the owner; the newest one always stays."""
         upto = min(upto, self._places.number - 1)
         number, _ = self._known_base()
+        if upto <= number:
+            return
         heads: dict[ChainKey, Head] = {}
         while number < upto:
             page = self._stream.read(number, min(READ_ENTRIES, upto - number))

@@ -125,6 +125,13 @@ class LinkedChains(ChainWriter):
     def leave(self) -> None:
         self.link_log.leave()
 
+    def links_upto(self) -> int:
+        return self.link_log.held_offset()
+
+    def trim_links(self, upto: int) -> None:
+        if self.link_log.is_owner:
+            self.link_log.trim(upto)
+
     def _fill(self, key: ChainKey, head: Head, beyond: set[int]) -> None:
         """Append to the file the links before the first hole."""
         end = head.size
@@ -212,6 +219,23 @@ class LinkedChains(ChainWriter):
 
 
 _NOTHING: Final = _Stored(EMPTY, set())
+
+
+def chain_writer(
+    database: duckdb.DuckDBPyConnection, folder: Path, link_log: LinkLog | None, holes: Holes
+) -> ChainWriter:
+    """The writer of the chains in ``folder``; ``holes`` is shared with their readers."""
+    if link_log is None:
+        return ChainWriter(database, folder)
+    return LinkedChains(database, folder, link_log, holes=holes)
+
+
+def holes_in(connection: duckdb.DuckDBPyConnection) -> Holes:
+    """The holes of the chains in a database."""
+    holes = Holes()
+    with connection.cursor() as cursor:
+        holes.replace({key: each.head.size for key, each in _stored(cursor).items() if each.beyond})
+    return holes
 
 
 def _stored(cursor: duckdb.DuckDBPyConnection) -> dict[ChainKey, _Stored]:

@@ -109,11 +109,16 @@ class RebuildingChains(ChainWriter):
         ]
 
     def close(self) -> None:
-        """After the replay of all entries: every link of the files and of the log of links must have been placed."""
+        """After the replay of all entries: every link of the files and of the log of links must have been placed.
+
+        A process that does not own the log reads links meanwhile whose entries come after its replay.
+        """
         for (tenant_id, chain, *_), place in self._places.items():
             path = ChainFile(self._folder, tenant_id, chain).path
             raise StartupError(f"{path} holds seq {place.seq}, to which no entry of the log leads. {_CHANGED}")
-        for (tenant_id, chain, *_), link in self._link_log.waiting() if self._link_log is not None else ():
+        if self._link_log is None or not self._link_log.is_owner:
+            return
+        for (tenant_id, chain, *_), link in self._link_log.waiting():
             raise LinkError(
                 f"The log of links has seq {link.seq} of the chain {chain} of tenant {tenant_id}, to which no entry of "
                 f"the log leads. {_CHANGED}"

@@ -43,11 +43,11 @@ class RedisLinks:
     def __init__(
         self,
         client: redis.Redis,
-        ownership: Ownership,
+        ownership: Ownership | None,
         *,
         replicas: int,
     ) -> None:
-        """``client`` belongs to it."""
+        """``client`` belongs to it. Without ``ownership`` it only reads."""
         self._client, self._ownership, self._replicas = client, ownership, replicas
 
     def base(self) -> tuple[int, dict[str, str]] | None:
@@ -83,6 +83,8 @@ class RedisLinks:
         return read_replicated(self._client, *command, replicas=self._replicas, within_s=CONFIRMED_WITHIN_S)
 
     def _call(self, function: str, keys: Sequence[str], *arguments: str | int | bytes) -> Any:
+        if self._ownership is None:
+            raise ValueError("This process does not own the log.")
         call = ("FCALL", function, len(keys), *keys, self._ownership.epoch, *arguments)
         try:
             return replicated(self._client, *call, replicas=self._replicas, within_s=CONFIRMED_WITHIN_S)
