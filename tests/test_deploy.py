@@ -10,6 +10,7 @@ from typer.testing import CliRunner
 from clearhold.api.app import FLOW_STOP_WITHIN_S
 from clearhold.api.cli.main import app
 from clearhold.api.http.server import DRAIN_WITHIN_S
+from clearhold.store.record.linked_chains import LINKS_EXIT
 from clearhold.store.redis_log.owner import FENCED_EXIT
 
 ROOT: Final = Path(__file__).parent.parent
@@ -44,5 +45,5 @@ def test_given_a_stop_then_the_unit_waits_for_the_drain_and_stops_nothing_behind
     assert int(service["TimeoutStopSec"]) >= 2 * (DRAIN_WITHIN_S + FLOW_STOP_WITHIN_S)
     assert service["KillMode"] == "mixed"
     assert service["Restart"] == "on-failure"
-    assert service["RestartPreventExitStatus"] == str(FENCED_EXIT)
+    assert service["RestartPreventExitStatus"] == f"{FENCED_EXIT} {LINKS_EXIT}"
     assert service["User"] not in {"", "root"}

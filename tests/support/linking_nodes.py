@@ -7,13 +7,15 @@ from typing import Final
 
 from clearhold.features.core.log_entry import ChainFactRow
 from clearhold.store.duck.database import BatchWriter, open_database
+from clearhold.store.keys import SigningKeys
 from clearhold.store.record import chain_file
 from clearhold.store.record.chain import Holes, links_of
 from clearhold.store.record.chain_file import RecordChainRow, line_of
+from clearhold.store.record.checkpoints import CheckpointLog, RecordCheckpoints
 from clearhold.store.record.link_log import LinkLog
 from clearhold.store.record.linked_chains import LinkedChains
 from clearhold.store.tables import row_tables
-from tests.support.clock import T0
+from tests.support.clock import T0, FrozenClock
 from tests.support.link_streams import LostAnswerError, MemoryStream, SharedStream
 from tests.support.record import TENANT, a_fact
 
@@ -30,6 +32,7 @@ class Node:
         self.database = open_database(self.folder / "clearhold.duckdb")
         self.epoch = 0
         self.fault: str | None = None
+        self.before_commit: Callable[[], None] = lambda: None
         self.on_wait: Callable[[], None] = self._stuck
         self.ends: list[str] = []
         self.committed = [0] * SHARDS
@@ -43,7 +46,7 @@ class Node:
         self.chains = LinkedChains(
             self.database, self.folder / "record", self.link_log, holes=self.holes, end=self.ends.append
         )
-        self.writer = BatchWriter(self.database, self.chains)
+        self.writer = BatchWriter(self.database, self.chains, require_owner=self._before_commit)
 
     def owns(self) -> bool:
         """The truth, which a former owner learns from a refusal."""
@@ -95,8 +98,35 @@ class Node:
     def _wait(self) -> None:
         self.on_wait()
 
+    def _before_commit(self) -> None:
+        self.before_commit()
+
     def _stuck(self) -> None:
         raise AssertionError(f"{self.name} waits for a place that nobody states")
+
+
+class Signer:
+    """Signs a node's chains, as its own process would."""
+
+    def __init__(self, node: Node, keys: SigningKeys, clock: FrozenClock) -> None:
+        log = CheckpointLog(node.database, node.folder / "record")
+        log.open()
+        self.log = log
+        self._checkpoints = RecordCheckpoints(
+            node.database,
+            log,
+            signing_keys=keys,
+            clock=clock,
+            origin_of=lambda tenant_id, chain: f"bank/{tenant_id}/{chain}",
+            holes=node.holes,
+        )
+
+    def sign(self) -> None:
+        self._checkpoints.sign_due()
+        assert self._checkpoints.inconsistent == 0
+
+    def roots(self) -> set[tuple[str, str, int, str]]:
+        return {(row.tenant_id, row.chain, row.size, row.root) for row in self.log.page(TENANT, None, None, 10_000)}
 
 
 def log_of(rng: random.Random, facts: int) -> list[list[ChainFactRow]]:

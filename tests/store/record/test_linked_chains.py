@@ -7,12 +7,17 @@ from pathlib import Path
 
 import pytest
 
+from clearhold.features.core.canonical import Chain, LineKind
 from clearhold.features.core.log_entry import ChainFactRow
 from clearhold.store.errors import StartupError
+from clearhold.store.keys import KeyPurpose, SecretBox, SigningKeys
 from clearhold.store.record.link_log import LinksAwaitedError
 from clearhold.store.record.places import LinkError
+from clearhold.store.record.reading import RecordFilter, RecordReader, Verification
+from tests.support.clock import FrozenClock
 from tests.support.link_streams import FencedError, SharedStream
-from tests.support.linking_nodes import KEYS, Node, assert_one_history, log_of
+from tests.support.linking_nodes import KEYS, Node, Signer, assert_one_history, log_of
+from tests.support.principals import an_operator
 from tests.support.record import TENANT, a_fact
 
 
@@ -51,6 +56,45 @@ def test_given_a_follower_that_commits_in_another_order_then_its_chain_and_file_
     follower.commit([0, 99, 0])
 
     assert follower.holes.whole_size(KEYS[0], 99) == 99
+    assert_one_history([owner, follower])
+
+
+def test_given_holes_of_a_promoted_node_then_links_behind_one_are_neither_signed_nor_exported_nor_checked(
+    nodes: Callable[..., list[Node]], tmp_path: Path
+) -> None:
+    owner, follower = nodes([[a_fact(number, offset=number + 1, shard=0) for number in range(4)], [], []])
+    later = [a_fact(10 + number, offset=number + 1, shard=1) for number in range(4)]
+    owner.log[1].extend(later)
+    for counts in ([2, 0, 0], [0, 2, 0], [9, 9, 0]):
+        owner.commit(counts)
+    whole: list[int] = []
+    follower.before_commit = lambda: whole.append(follower.holes.whole_size(KEYS[0], 99))
+    follower.commit([2, 0, 0])
+    follower.commit([0, 3, 0])
+    follower.promote()
+    assert whole == [99, 2]  # known before the rows are in the tables
+    assert [row.seq for row in follower.rows(KEYS[0])] == [0, 1, 2, 3, 6]
+
+    clock = FrozenClock()
+    keys = SigningKeys.open(
+        tmp_path / "keys.json", box=SecretBox(bytes(32)), clock=clock, purposes=(KeyPurpose.CHECKPOINT,)
+    )
+    signer = Signer(follower, keys, clock)
+    signer.sign()
+    reader = RecordReader(follower.database, lambda _: [], holes=follower.holes)
+    check = Verification(follower.database, signer.log, keys, holes=follower.holes)
+
+    assert [size for _, _, size, _ in signer.roots()] == [4]
+    dispositions = RecordFilter(kinds=frozenset({LineKind.DISPOSITION}))
+    assert sum(map(len, reader.export(an_operator(TENANT), dispositions, 100))) == 4
+    checked = check.check(an_operator(TENANT), Chain.DISPOSITIONS)
+    assert (checked.checked, checked.broken_at) == (4, None)
+
+    follower.commit([9, 9, 0])
+    owner.restart()
+    clock.advance(10 * 60 * 1_000_000)
+    signer.sign()
+    assert sorted(size for _, _, size, _ in signer.roots()) == [4, 8]
     assert_one_history([owner, follower])
 
 

@@ -11,39 +11,13 @@ from hypothesis import strategies as st
 
 from clearhold.store.keys import KeyPurpose, SecretBox, SigningKeys
 from clearhold.store.record import chain_file
-from clearhold.store.record.checkpoints import CheckpointLog, RecordCheckpoints
 from tests.support.clock import FrozenClock
 from tests.support.link_streams import FencedError, SharedStream
-from tests.support.linking_nodes import SHARDS, Node, assert_one_history, log_of
-from tests.support.record import TENANT
+from tests.support.linking_nodes import SHARDS, Node, Signer, assert_one_history, log_of
 
 
 class Killed(BaseException):
     """The process ended here."""
-
-
-class Signer:
-    """Signs a node's chains, as its own process would."""
-
-    def __init__(self, node: Node, keys: SigningKeys, clock: FrozenClock) -> None:
-        log = CheckpointLog(node.database, node.folder / "record")
-        log.open()
-        self._log = log
-        self._checkpoints = RecordCheckpoints(
-            node.database,
-            log,
-            signing_keys=keys,
-            clock=clock,
-            origin_of=lambda tenant_id, chain: f"bank/{tenant_id}/{chain}",
-            holes=node.holes,
-        )
-
-    def sign(self) -> None:
-        self._checkpoints.sign_due()
-        assert self._checkpoints.inconsistent == 0
-
-    def roots(self) -> set[tuple[str, str, int, str]]:
-        return {(row.tenant_id, row.chain, row.size, row.root) for row in self._log.page(TENANT, None, None, 10_000)}
 
 
 STEPS: Final = st.lists(
