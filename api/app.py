@@ -99,7 +99,7 @@ def serve(settings: Settings, *, on_ready: Callable[[str], None]) -> None:
         metrics_listening = opened.enter_context(metrics_socket(settings.metrics_host, settings.metrics_port))
         base_url, issuer = settings.public_urls(address)
         begun = begun_log(settings, data_dir, base_url, opened)
-        scoring = begun_scoring(settings.scorers, data_dir, begun.target, opened)
+        scoring = begun_scoring(settings.scorers, data_dir, begun.target, opened, replicas=begun.replicas)
         database = joined_database(data_dir, begun, scoring.segments, opened, accept_loss=settings.accept_loss)
         stores = open_stores(data_dir, begun, database, base_url, scoring, opened)
         bank_work, webhooks = _bank_work(stores, settings), _webhooks(stores, allow_local=settings.allow_local)
@@ -209,7 +209,7 @@ def _started_flow(
         for each in (*follow, commits.on_commit):
             each(rows)
 
-    link_log = opened_link_log(target, stores.ownership, opened, replicas=0)
+    link_log = opened_link_log(target, stores.ownership, opened, replicas=settings.redis_replicas)
     engine = Engine(
         scoring.scorers,
         stores.progress,

@@ -43,6 +43,7 @@ from clearhold.store.redis_log.health import RedisHealth
 from clearhold.store.redis_log.owner import LogOwnership, owned_log
 from clearhold.store.redis_log.progress import LogProgress
 from clearhold.store.redis_log.reader import LogReader
+from clearhold.store.redis_log.replicas import check_replicas, require_confirmed
 from clearhold.store.state_snapshots import StateSnapshots
 
 
@@ -55,10 +56,11 @@ class OpenedScoring(NamedTuple):
 
 
 class BegunLog(NamedTuple):
-    """The log's Redis, and the ownership of a log in a named one."""
+    """The log's Redis; of a named one the ownership of the log, and the replicas that confirm each write."""
 
     redis: BegunRedis
     ownership: LogOwnership | None
+    replicas: int
 
     @property
     def target(self) -> str | Path:
@@ -67,20 +69,28 @@ class BegunLog(NamedTuple):
 
 def begun_log(settings: Settings, data_dir: DataDir, base_url: str, opened: ExitStack) -> BegunLog:
     """The log's Redis, started or checked, and a named one taken."""
-    begun = begun_redis(settings.redis_url, data_dir, opened)
+    begun, replicas = begun_redis(settings.redis_url, data_dir, opened), settings.redis_replicas
+    if replicas:
+        with closing(connect_sync(begun.target)) as client:
+            check_replicas(client, replicas)
     ownership = owned_log(settings.redis_url, data_dir, base_url, opened, take_over=settings.take_over)
-    return BegunLog(begun, ownership)
+    if replicas:
+        with closing(connect_sync(begun.target)) as client:
+            require_confirmed(client, replicas)
+    return BegunLog(begun, ownership, replicas)
 
 
-def begun_scoring(count: int, data_dir: DataDir, target: str | Path, opened: ExitStack) -> OpenedScoring:
+def begun_scoring(
+    count: int, data_dir: DataDir, target: str | Path, opened: ExitStack, *, replicas: int = 0
+) -> OpenedScoring:
     """Scoring that loads what it can before the log and the tables are there."""
-    scoring = _scoring(count, data_dir, target)
+    scoring = _scoring(count, data_dir, target, replicas)
     opened.callback(scoring.scorers.abandon)
     scoring.scorers.begin()
     return scoring
 
 
-def _scoring(count: int, data_dir: DataDir, target: str | Path) -> OpenedScoring:
+def _scoring(count: int, data_dir: DataDir, target: str | Path, replicas: int) -> OpenedScoring:
     """Scoring by ``count`` processes; 0 uses a thread of this one."""
     progress, seals = LogProgress(data_dir.shards), data_dir.entry_seals()
     segments = LogSegments(data_dir.lake_dir, seals=seals)
@@ -89,7 +99,7 @@ def _scoring(count: int, data_dir: DataDir, target: str | Path) -> OpenedScoring
         local = LocalScorer(
             Shards(data_dir.shards),
             progress,
-            open_reader=lambda shards: LogReader(connect_sync(target), shards, seals=seals),
+            open_reader=lambda shards: LogReader(connect_sync(target), shards, seals=seals, replicas=replicas),
             snapshots=snapshots,
             segments=segments,
         )
@@ -100,6 +110,7 @@ def _scoring(count: int, data_dir: DataDir, target: str | Path) -> OpenedScoring
         snapshots=data_dir.snapshots_dir,
         lake=data_dir.lake_dir,
         state_version=STATE_VERSION,
+        replicas=replicas,
     )
     processes = ScorerProcesses(count, data_dir.shards, places, open_redis=lambda: connect_sync(target))
     return OpenedScoring(processes, progress, segments)
@@ -128,10 +139,18 @@ def open_stores(
 ) -> Stores:
     clock, shards, box = SteadyClock(), data_dir.shards, SecretBox(data_dir.master_key())
     reading, hot = opened.enter_context(closing(connect_sync(begun.target))), connect_async(begun.target)
-    seals, identity, ownership = data_dir.entry_seals(), data_dir.identity, begun.ownership
-    reader = LogReader(reading, range(shards), seals=seals)
+    seals, identity, ownership, replicas = data_dir.entry_seals(), data_dir.identity, begun.ownership, begun.replicas
+    reader = LogReader(reading, range(shards), seals=seals, replicas=replicas)
     numbers = [reader.newest_number(shard) for shard in range(shards)]
-    appender = LogAppender(hot, shards=shards, identity=identity, seals=seals, numbers=numbers, ownership=ownership)
+    appender = LogAppender(
+        hot,
+        shards=shards,
+        identity=identity,
+        seals=seals,
+        numbers=numbers,
+        ownership=ownership,
+        replicas=replicas,
+    )
     clock.compare(reader.newest_at())
     control_copy = ControlCopy(reader, scoring.segments)
     registry = Registry(
@@ -147,7 +166,7 @@ def open_stores(
         process=new_id(),
         hot=hot,
         memory=RedisMemory(),
-        redis_health=RedisHealth(reading),
+        redis_health=RedisHealth(reading, replicas=replicas),
         key_usage=KeyUsage.read_from(reading),
         registry=registry,
         appender=appender,

@@ -22,6 +22,7 @@ from clearhold.store.errors import StartupError
 MIN_ADMIN_TOKEN_LENGTH: Final = 16
 LOOPBACK: Final = "127.0.0.1"
 MOST_SCORERS: Final = 64
+MOST_REPLICAS: Final = 8
 _ORIGIN: Final = re.compile(r"[a-z][a-z0-9+.-]*://[a-z0-9.-]+(:[0-9]{1,5})?", re.ASCII)
 _ALLOW_LOCAL: Final = "CLEARHOLD_ALLOW_LOCAL_WEBHOOKS"
 _NEEDS_TLS: Final = f"must begin with https://; http:// is for this machine, with {_ALLOW_LOCAL}=1"
@@ -39,6 +40,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     admin_token: str | None = None
     master_key_file: Path | None = None
     redis_url: str | None = None
+    redis_replicas: int = 0  # of a named Redis, which must confirm each write of the log
     base_url: str | None = None
     metrics_port: int | None = None
     metrics_host: str = LOOPBACK
@@ -81,6 +83,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         read = {name: setting(name, environment) for name in _VARIABLES if name not in given}
         given |= {name: value for name, value in read.items() if value is not None}
         settings = cls(data=data, host=host, port=port, **{"scorers": _usual_scorers()} | given)
+        if settings.redis_replicas and settings.redis_url is None:
+            raise _refused("CLEARHOLD_REDIS_REPLICAS", "needs CLEARHOLD_REDIS_URL: the embedded Redis has no replicas")
         identity = settings.console_identity
         if len({identity.header is None, identity.peer is None, identity.tenant is None}) > 1:
             raise _refused(
@@ -272,6 +276,10 @@ _VARIABLES: Final[Mapping[str, tuple[str, Callable[[str, str], Any]]]] = {
     "admin_token": ("CLEARHOLD_ADMIN_TOKEN", _admin_token),
     "master_key_file": ("CLEARHOLD_MASTER_KEY_FILE", lambda _, text: Path(text)),
     "redis_url": ("CLEARHOLD_REDIS_URL", _redis_url),
+    "redis_replicas": (
+        "CLEARHOLD_REDIS_REPLICAS",
+        _number(0, MOST_REPLICAS, "a number of replicas, {}; 0 waits for none"),
+    ),
     "base_url": ("CLEARHOLD_BASE_URL", _base_url),
     "metrics_port": ("CLEARHOLD_METRICS_PORT", _number(0, 65_535, "a port, {}; 0 takes a free one")),
     "metrics_host": ("CLEARHOLD_METRICS_HOST", _text),

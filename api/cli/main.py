@@ -109,6 +109,12 @@ ProgramMetrics = Annotated[
     int | None,
     typer.Option(help="Programs that /metrics shows, at most 500. Default: CLEARHOLD_PROGRAM_METRICS, or none."),
 ]
+RedisReplicas = Annotated[
+    int | None,
+    typer.Option(
+        help="Replicas of CLEARHOLD_REDIS_URL that must confirm each write. Default: CLEARHOLD_REDIS_REPLICAS, or none."
+    ),
+]
 Live = Annotated[
     str | None,
     typer.Option(help="on or off: write scores, alerts and KRI snapshots to Redis. Default: CLEARHOLD_LIVE, or on."),
@@ -133,6 +139,7 @@ def serve(
         int | None,
         typer.Option(help="Scorer processes; 0 scores here. Default: CLEARHOLD_SCORERS, or one a core but the first."),
     ] = None,
+    redis_replicas: RedisReplicas = None,
     live: Live = None,
     live_entries: LiveEntries = None,
     live_hours: LiveHours = None,
@@ -155,6 +162,7 @@ def serve(
                 metrics_host=metrics_host,
                 program_metrics=program_metrics,
                 scorers=scorers,
+                redis_replicas=redis_replicas,
                 live=live,
                 live_entries=live_entries,
                 live_hours=live_hours,

@@ -81,7 +81,7 @@ def rebuilt(data: Path, *, accept_loss: bool, is_restoring: bool = False) -> Reb
         reader = LogReader(client, range(data_dir.shards), seals=seals)
         box = SecretBox(data_dir.master_key())
         keys = SigningKeys.open(data_dir.signing_keys_path, box=box, clock=clock, purposes=())
-        link_log = opened_link_log(target, ownership, opened, replicas=0)
+        link_log = opened_link_log(target, ownership, opened, replicas=setting("redis_replicas", os.environ) or 0)
         with screen.status("reading the chain files") as status:
             return rebuild_database(
                 data_dir,

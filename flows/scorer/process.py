@@ -190,7 +190,7 @@ def _score(beginning: Beginning, shards: Shards, endpoint: ScorerEndpoint) -> No
     seals = None if start.seal_key is None else EntrySeals(start.seal_key)
 
     def open_reader(of: Sequence[int]) -> Reader:
-        return LogReader(connect_sync(start.log), of, seals=seals, wait=endpoint.wait)
+        return LogReader(connect_sync(start.log), of, seals=seals, wait=endpoint.wait, replicas=start.replicas)
 
     waiting = _Waiting(shards, _tails(open_reader(owned), owned, endpoint), endpoint, draining)
     endpoint.on_pause.append(waiting.look)

@@ -98,6 +98,7 @@ class ScorerPaths(msgspec.Struct, frozen=True, kw_only=True):
     snapshots: Path
     lake: Path
     state_version: int
+    replicas: int = 0
 
 
 class _Begun(NamedTuple):
@@ -203,7 +204,8 @@ class ScorerProcess:
         self.applied_offsets = {}
         epochs = self._new_epochs(commits)
         log, seal_key = self._places.log, self._places.seal_key
-        start = Start(log=log, epochs=epochs, committed=commits.give_away(epochs), seal_key=seal_key)
+        committed, replicas = commits.give_away(epochs), self._places.replicas
+        start = Start(log=log, epochs=epochs, committed=committed, seal_key=seal_key, replicas=replicas)
         begun, self._begun = self._begun or self._new_process(), None
         self._process, self._questions = begun.process, begun.questions
         with self._sending:

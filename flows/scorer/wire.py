@@ -81,6 +81,9 @@ class Start(msgspec.Struct, frozen=True, kw_only=True):
     seal_key: bytes | None
     """That of ``EntrySeals``; None where the log has no seals, as in a benchmark."""
 
+    replicas: int = 0
+    """Of the log's Redis, which must have the entries that are scored."""
+
 
 def header(kind: FrameKind, length: int) -> bytes:
     return length.to_bytes(8, "big") + bytes((kind,))

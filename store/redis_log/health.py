@@ -12,6 +12,7 @@ import structlog
 from redis.exceptions import RedisError
 
 from clearhold.store.redis_log.connect import unsafe_settings
+from clearhold.store.redis_log.replication import CONFIRMED_WITHIN_S, replicated
 
 _PROBE: Final = "log:probe"
 _PROBE_KEPT_MS: Final = 60_000
@@ -20,10 +21,10 @@ log = structlog.get_logger()
 
 
 class RedisHealth:
-    """For any thread. Logs when the state changes."""
+    """For any thread. Logs when the state changes. An entry needs ``replicas`` that confirm it."""
 
-    def __init__(self, client: redis.Redis) -> None:
-        self._client, self._lock = client, Lock()
+    def __init__(self, client: redis.Redis, *, replicas: int = 0) -> None:
+        self._client, self._replicas, self._lock = client, replicas, Lock()
         self._fault: str | None = None
 
     def keeps_entries(self) -> bool:
@@ -38,7 +39,8 @@ class RedisHealth:
 
     def _fault_now(self) -> str | None:
         try:
-            self._client.set(_PROBE, b"", px=_PROBE_KEPT_MS)
+            probe = ("SET", _PROBE, b"", "PX", _PROBE_KEPT_MS)
+            replicated(self._client, *probe, replicas=self._replicas, within_s=CONFIRMED_WITHIN_S)
             wrong = unsafe_settings(self._client)
         except (RedisError, OSError) as error:
             return f"{type(error).__name__}: {error}"

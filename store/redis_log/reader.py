@@ -12,14 +12,12 @@ from typing import Any, Final, Protocol
 
 import msgspec
 import redis
-from redis.exceptions import ConnectionError as RedisConnectionError
-from redis.exceptions import MasterDownError, OutOfMemoryError, ReadOnlyError
-from redis.exceptions import TimeoutError as RedisTimeoutError
 
 from clearhold.features.core.instants import format_instant
 from clearhold.features.core.log_entry import EntryKind, LogEntry
 from clearhold.store.data_dir import LogIdentity
 from clearhold.store.redis_log.fields import entry_fields, read_entry
+from clearhold.store.redis_log.reads import LogReads, Wait
 from clearhold.store.seals import EntrySeals, log_forged, number_of
 
 IDENTITY: Final = "log:identity"
@@ -74,7 +72,6 @@ def offset_at(at: int) -> int:
     return max(0, at) // 1_000 << SEQ_BITS
 
 
-LATE_S: Final = 3.0
 MAX_BLOCK_MS: Final = 2_000
 """Well below the socket's timeout, so that an idle log does not look dead."""
 
@@ -86,10 +83,6 @@ def identity_in(client: redis.Redis) -> LogIdentity | None:
     """The id of the log in a Redis; None without a log."""
     stored = client.get(IDENTITY)
     return None if stored is None else msgspec.json.decode(stored, type=LogIdentity)
-
-
-Wait = Callable[[int, float], None]
-"""Returns when a descriptor is readable, or after this many seconds."""
 
 
 class Trims(Protocol):
@@ -114,18 +107,19 @@ class LogReader:
         seals: EntrySeals | None = None,
         wait: Wait | None = None,
         trims: Trims | None = None,
+        replicas: int = 0,
     ) -> None:
         """``wait`` is called instead of blocking in ``read``, with the descriptor to wait for. ``seals`` None: no seal
-        is checked, for a reader whose entries are not applied. ``trims`` is there for a named Redis.
+        is checked, for a reader whose entries are not applied. ``trims`` is there for a named Redis. Entries are
+        handed on once ``replicas`` replicas have them.
         """
-        self._trims = trims
-        self._seals, self._wait = seals, wait
+        self._trims, self._seals = trims, seals
         self.offset_of_seal: dict[bytes, int] = {}  # the lowest that was read, in control streams
         self.forged_control: set[tuple[str, int]] = set()
         """Tenant and offset of the forged entries that were read in control streams."""
         self._redis = redis.Redis(connection_pool=client.connection_pool)
-        for command in ("XRANGE", "XREVRANGE"):  # Unparsed: the parsing costs more than all later steps.
-            self._redis.set_response_callback(command, _as_it_came)
+        self._reads = LogReads(self._redis, wait=wait, replicas=replicas)
+        self._execute = self._reads.execute
         self._shard_of_key = {shard_key(shard).encode(): shard for shard in shards}
 
     def read(self, after: Mapping[int, int], *, count: int, block_ms: int) -> list[tuple[int, list[LogEntry]]]:
@@ -138,7 +132,7 @@ class LogReader:
         block = ("BLOCK", min(block_ms, MAX_BLOCK_MS)) if block_ms > 0 else ()
         shards = tuple(self._shard_of_key.values())
         read = ("XREAD", "COUNT", count, *block, "STREAMS", *self._shard_of_key, *offsets)
-        answer, trimmed = self._both(read, ("HMGET", TRIMMED, *shards), block_ms / 1_000)
+        answer, trimmed = self._reads.both(read, ("HMGET", TRIMMED, *shards), block_ms / 1_000)
         for shard, upto in zip(shards, trimmed, strict=True):
             _check_kept(shard, after.get(shard, 0), int(upto or 0))
         pages = []
@@ -283,55 +277,6 @@ class LogReader:
             log_forged(stream, entry)
         return entry
 
-    def _both(
-        self, first: tuple[str | int | bytes, ...], second: tuple[str | int, ...], seconds: float
-    ) -> tuple[Any, Any]:
-        """The answers to two commands, sent together. The first may take this long: others are waited for meanwhile."""
-        pool = self._redis.connection_pool
-        try:
-            connection: Any = pool.get_connection()
-            try:
-                connection.send_packed_command(connection.pack_commands((first, second)))
-                if seconds and self._wait is not None:
-                    descriptor = connection._sock.fileno()  # noqa: SLF001 - the client offers no descriptor
-                    self._wait(descriptor, seconds + LATE_S)  # Redis answers then at the latest; a read would block.
-                    _check_answers(connection)
-                return connection.read_response(), connection.read_response()
-            except BaseException:
-                connection.disconnect()
-                raise
-            finally:
-                pool.release(connection)
-        except redis.RedisError as error:
-            if not _passes(error):
-                raise
-            raise ConnectionError(f"The log cannot be read: {error}") from error
-
-    def _execute(self, *command: str | int | bytes) -> Any:
-        """Run a command. An unreachable Redis raises Python's ``ConnectionError``; other errors are ours."""
-        try:
-            return self._redis.execute_command(*command)
-        except redis.RedisError as error:
-            if not _passes(error):
-                raise
-            raise ConnectionError(f"The log cannot be read: {error}") from error
-
-
-def _check_answers(connection: Any) -> None:
-    """Raise rather than wait for the answer."""
-    if not connection.can_read():
-        raise RedisTimeoutError("Redis does not answer.")
-
-
-_GONE_FOR_NOW: Final = (RedisConnectionError, RedisTimeoutError, MasterDownError, OutOfMemoryError, ReadOnlyError)
-_REFUSALS_FOR_NOW: Final = ("BUSY", "MISCONF", "NOREPLICAS", "UNBLOCKED")
-"""Redis runs a script, cannot write its file, lacks its replicas, or has just changed its role."""
-
-
-def _passes(error: redis.RedisError) -> bool:
-    """Whether the same command may succeed later."""
-    return isinstance(error, _GONE_FOR_NOW) or str(error).startswith(_REFUSALS_FOR_NOW)
-
 
 def _check_kept(shard: int, after: int, trimmed: int) -> None:
     if trimmed > after:
@@ -341,7 +286,3 @@ def _check_kept(shard: int, after: int, trimmed: int) -> None:
             f"{format_instant(log_time_of(after))} to {format_instant(log_time_of(trimmed))}. Does a second service "
             "use this Redis?"
         )
-
-
-def _as_it_came(answer: Any, **_: Any) -> Any:
-    return answer

@@ -74,8 +74,18 @@ def confirmed(connection: _Connection, replicas: int, within_s: float) -> None:
 
     ``connection`` is the one on which it was read, not one of the same client.
     """
+    ask_confirmation(connection, replicas, within_s)
+    require_confirmation(connection, replicas)
+
+
+def ask_confirmation(connection: _Connection, replicas: int, within_s: float) -> None:
+    """Send what ``confirmed`` sends; ``require_confirmation`` then reads the answers."""
     marker = ("SET", MARKER, b"")
     connection.send_packed_command(connection.pack_commands((marker, wait_of(replicas, within_s))))
+
+
+def require_confirmation(connection: _Connection, replicas: int) -> None:
+    """Read the answers to ``ask_confirmation``; raises as ``confirmed``."""
     connection.read_response()
     require_replicas(connection.read_response(), replicas)
 

@@ -124,6 +124,16 @@ def test_given_an_option_out_of_its_range_then_it_is_refused_as_the_variable_wou
         Settings.of(data=Path(), host="::1", port=0, environment={}, **{option: value})
 
 
+def test_given_replicas_of_the_embedded_redis_then_a_sentence_says_what_they_need() -> None:
+    environment = {"CLEARHOLD_REDIS_REPLICAS": "1"}
+    with pytest.raises(StartupError, match="CLEARHOLD_REDIS_REPLICAS needs CLEARHOLD_REDIS_URL"):
+        Settings.of(data=Path(), host="::1", port=0, environment=environment)
+
+    named = environment | {"CLEARHOLD_REDIS_URL": "redis://localhost:6379"}
+    assert Settings.of(data=Path(), host="::1", port=0, environment=named).redis_replicas == 1
+    assert Settings.of(data=Path(), host="::1", port=0, environment=named, redis_replicas=2).redis_replicas == 2
+
+
 @pytest.mark.parametrize("url", ["localhost:6379", "/run/redis.sock", "http://localhost:6379"])
 def test_given_a_redis_without_its_scheme_then_a_sentence_says_which_there_are(url: str) -> None:
     with pytest.raises(StartupError, match="must begin with redis://, rediss:// or unix://") as refusal:

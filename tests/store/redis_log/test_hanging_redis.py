@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from clearhold.store.redis_log.connect import EmbeddedRedis, connect_sync
-from clearhold.store.redis_log.reader import LATE_S, LogReader
+from clearhold.store.redis_log.reader import LogReader
+from clearhold.store.redis_log.reads import LATE_S
 from tests.support.redis_process import pid_of
 
 HELD_UP_S = 1.0
