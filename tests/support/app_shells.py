@@ -9,10 +9,12 @@ from litestar.enums import ScopeType
 from litestar.middleware import ASGIMiddleware
 from litestar.types import ASGIApp, Receive, Scope, Send
 
-from clearhold.api.areas import ROUTES, http_app
+from clearhold.api.areas import PROVIDERS, ROUTES, http_app
+from clearhold.api.console import app as composition
 from clearhold.api.console.app import console_app
 from clearhold.api.http.gate import Gate
 from clearhold.api.lists.handlers import SERVICES
+from clearhold.api.openapi.document import document_of
 
 
 class _GateOfTheDay(ASGIMiddleware):
@@ -55,3 +57,34 @@ def lent_console(opened: ExitStack, guard: ASGIMiddleware) -> Litestar:
         app = console_app(slot)
     opened.callback(_idle_consoles.append, (app, slot))
     return app
+
+
+def built_before(base_url: str = "http://127.0.0.1") -> None:
+    """Keep an application of each kind for the service that a fork of this process becomes."""
+    with ExitStack() as opened:
+        lent_app(opened, dict.fromkeys(PROVIDERS), _Closed(), base_url=base_url)
+        lent_console(opened, _Closed())
+
+
+class _Closed(Gate):
+    """Before there is a service."""
+
+    def __init__(self) -> None:
+        pass
+
+
+def taken_by_the_service() -> None:
+    """This process becomes a service, whose applications are those of ``built_before``."""
+
+    def api(_routes: object, services: Mapping[str, object], *, gate: Gate, base_url: str) -> Litestar:
+        app = lent_app(_until_the_end, services, gate, base_url=base_url)
+        app.state.openapi = document_of(app, base_url=base_url)
+        return app
+
+    def console(guard: ASGIMiddleware) -> Litestar:
+        return lent_console(_until_the_end, guard)
+
+    vars(composition).update(http_app=api, console_app=console)
+
+
+_until_the_end: Final = ExitStack()

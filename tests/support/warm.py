@@ -8,6 +8,7 @@ tests/api/cli/test_serve.py, the demo and the browser tests of it always do.
 
 import atexit
 import contextlib
+import gc
 import os
 import select
 import signal
@@ -22,6 +23,8 @@ from pathlib import Path
 from typing import IO, Any, Final, NamedTuple, NoReturn
 
 import msgspec
+
+from tests.support import warm_children
 
 LOADED: Final = tuple(
     f"clearhold.api.{name}" for name in ("app", "settings", "cli.main", "cli.directory", "cli.upkeep", "cli.exports")
@@ -143,9 +146,10 @@ def fork_on_request(number: int) -> None:
     """The parent's ``main``: returns in it at the end of its socket, and never in a process that it forked."""
     from clearhold.flows.running.own_python import loaded  # noqa: PLC0415 - of the parent alone
 
-    for name in LOADED:
+    for name in (*LOADED, *warm_children.LOADED, "tests.support.app_shells"):
         loaded(name)
-    sys.modules["clearhold.api.areas"].openapi_text()  # what the libraries load and remember for the routes
+    sys.modules["tests.support.app_shells"].built_before()
+    gc.freeze()
     signals, wakeup = os.pipe()
     os.set_blocking(wakeup, False)
     os.set_blocking(signals, False)
@@ -200,6 +204,9 @@ def _become(asked: _Asked) -> NoReturn:
     os.environ.update(asked.request.environment)
     os.chdir(asked.request.folder)
     sys.argv = ["-c", *asked.request.arguments]
+    if asked.request.arguments[:1] == ["serve"]:
+        warm_children.begin()
+        sys.modules["tests.support.app_shells"].taken_by_the_service()
     from clearhold.api.cli.start import main  # noqa: PLC0415 - of a forked process alone
 
     code: Any = 0
