@@ -136,6 +136,7 @@ def _pages(run: Run, service: Service, headers: Mapping[str, str], stories: list
         largest = max(stories, key=lengths.__getitem__)
         pages: tuple[tuple[str, str, Mapping[str, str], Promise | None], ...] = (
             ("Today", "/console/today", {}, TODAY),
+            ("Programs", "/console/programs", {}, None),
             ("the queue with its head", _QUEUE_OF_100, {}, None),
             ("100 rows of the queue", rows, ROWS, CHUNK),
             ("a workspace", f"/console/stacks/{stories[0]}", PART, WORKSPACE),
@@ -154,7 +155,7 @@ def _pages(run: Run, service: Service, headers: Mapping[str, str], stories: list
                 name=f"{name}, processor time", value=each_ms, unit="ms", promise=promise, beside=times, note=note
             )
         for name, size in sizes.items():
-            whole = name in {"Today", "100 rows of the queue", "a workspace"}
+            whole = name in {"Today", "Programs", "100 rows of the queue", "a workspace"}
             yield Figure(name=f"{name}, zipped", value=size, unit="kB", promise=WARM if whole else None)
         yield from _files(link, headers, queue, sizes["the queue with its head"])
 

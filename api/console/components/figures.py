@@ -18,6 +18,8 @@ _text: Final = h.Element("text")
 _WIDTH, _HEIGHT, _EDGE = 120, 28, 3
 _ABOVE, _BESIDE, _BELOW = 8, 92, 18  # room for the words of axes
 _MOST: Final = 100
+_NAMED: Final = frozenset({"breach", "watch"})
+_FEW: Final = 3
 
 STATES: Final[Mapping[str, str]] = {"breach": "■", "watch": "▲", "ok": "●", "unmeasured": "○"}
 """The shape of each state of an indicator, the worst first."""
@@ -77,8 +79,8 @@ def line_of(
         _title[words],
         None if axes is None else _named(axes, {at(value): name for value, name in axes.levels.items()}, width, height),
         None if line is None else _line(x1="0", x2=str(width), y1=line, y2=line),
-        [_polyline(points=" ".join(f"{x:.1f},{y:.1f}" for x, y in stretch)) for stretch in _stretches(places)],
-        [_circle(cx=f"{x:.1f}", cy=f"{y:.1f}", r="2.2") for x, y in sorted(marked)],
+        [_polyline(points=" ".join(f"{x:.0f},{_written(y)}" for x, y in _bends(each))) for each in _stretches(places)],
+        [_circle(cx=f"{x:.0f}", cy=_written(y), r="2.2") for x, y in sorted(marked)],
     ]
 
 
@@ -96,6 +98,19 @@ def _named(axes: Axes, levels: Mapping[float, str], width: int, height: int) -> 
         _text(x="0", y=str(height + _BELOW - _EDGE))[axes.first],
         _text(x=str(width), y=str(height + _BELOW - _EDGE), text_anchor="end")[axes.last],
     ]
+
+
+def _written(value: float) -> str:
+    """With one decimal where it has one."""
+    return f"{value:.1f}".removesuffix(".0")
+
+
+def _bends(stretch: Sequence[tuple[float, float]]) -> Iterable[tuple[float, float]]:
+    """Its places without those between two of the same height, which a line needs not."""
+    for place, (x, y) in enumerate(stretch):
+        is_within = 0 < place < len(stretch) - 1
+        if not (is_within and stretch[place - 1][1] == y == stretch[place + 1][1]):
+            yield x, y
 
 
 _Place = tuple[float, float] | None
@@ -158,19 +173,23 @@ def score_mix(numbers: Mapping[str, int]) -> h.Node:
 
 
 def states(of: Mapping[str, str]) -> h.Node:
-    """The indicators of a program by shape: breaches and watches by name, the rest as a number."""
-    named = [(state, name) for state in ("breach", "watch") for name, its in of.items() if its == state]
-    rest = sum(1 for its in of.values() if its == "ok")
-    unmeasured = sum(1 for its in of.values() if its == "unmeasured")
+    """The indicators of a program by shape: how many of each state, and breaches and watches by name, the first few of
+    them; all stand on the program's page.
+    """
     if not of:
         return NO_VALUE
     return h.ul(".states")[
         (
-            h.li(f".{state}")[h.span(aria_hidden="true")[STATES[state]], f" {name.replace('_', ' ')} {state}"]
-            for state, name in named
-        ),
-        h.li(".ok")[h.span(aria_hidden="true")[STATES["ok"]], f" {rest} ok"] if rest else None,
-        h.li(".unmeasured")[h.span(aria_hidden="true")[STATES["unmeasured"]], f" {unmeasured} not measured"]
-        if unmeasured
-        else None,
+            h.li(f".{state}")[h.span(aria_hidden="true")[shape], f" {_state_words(state, names)}"]
+            for state, shape in STATES.items()
+            if (names := [name for name, its in of.items() if its == state])
+        )
     ]
+
+
+def _state_words(state: str, names: Sequence[str]) -> str:
+    if state not in _NAMED:
+        return f"{len(names)} {'not measured' if state == 'unmeasured' else state}"
+    first = ", ".join(name.replace("_", " ") for name in names[:_FEW])
+    more = f" and {len(names) - _FEW} more" if len(names) > _FEW else ""
+    return f"{len(names)} {state}: {first}{more}"

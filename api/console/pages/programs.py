@@ -25,7 +25,7 @@ from clearhold.api.console.components.program_days import (
     score_days,
     trend,
 )
-from clearhold.api.console.components.program_rows import program_table
+from clearhold.api.console.components.program_rows import PATH, ProgramAddress, program_list
 from clearhold.api.console.components.words import band_mark, count, outsider
 from clearhold.api.console.pages.bank_events import faults_of_program, newest_faults
 from clearhold.api.console.visit import Answer, HtmlAnswer, RedirectAnswer, Visit
@@ -44,7 +44,6 @@ from clearhold.features.core.instants import DAY_US, DAYS_7, format_instant, wee
 from clearhold.features.core.principal import KeyScope
 from clearhold.features.policy.program_autonomy import ProgramAutonomy
 
-PATH: Final = "/console/programs"
 WEEKS: Final = 8
 FAULTS: Final = 5
 TRANSITIONS: Final = 12
@@ -73,8 +72,8 @@ class ProgramView(msgspec.Struct, frozen=True, kw_only=True):
 
 async def show_all(visit: Visit) -> Answer:
     overview = await visit.services.overview.read(visit.principal, OverviewQuery())
-    heading = count(len(overview.programs), "program")
-    return HtmlAnswer("Programs", h.div(".programs-page")[h.h1["Programs"], h.p[heading], program_table(overview)])
+    listed = program_list(overview, ProgramAddress.of(visit.query))
+    return HtmlAnswer("Programs", h.div(".programs-page")[h.h1["Programs"], listed])
 
 
 async def show(visit: Visit) -> Answer:

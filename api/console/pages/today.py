@@ -1,4 +1,4 @@
-"""Today: waiting and late stacks, in words; every program in one row; the scores of the last hour; the decisions
+"""Today: waiting and late stacks, in words; the worst programs, a row each; the scores of the last hour; the decisions
 of the platform.
 """
 
@@ -11,7 +11,7 @@ import msgspec
 
 from clearhold.api.actions.schemas import Action
 from clearhold.api.console.components.figures import score_mix
-from clearhold.api.console.components.program_rows import program_table
+from clearhold.api.console.components.program_rows import worst_programs
 from clearhold.api.console.components.requests import APPROVALS, WAITING_REQUESTS, waiting_line
 from clearhold.api.console.components.words import count, key, moment, money
 from clearhold.api.console.frame import places_of
@@ -112,7 +112,7 @@ def _page(visit: Visit, view: TodayView) -> h.Element:
         h.h1["Today"],
         _summary(view.counts, view.held_cents) if view.counts is not None else None,
         h.section[h.h2["Approvals"], waiting_line(visit, view.requests)] if view.requests is not None else None,
-        h.section[h.h2["Programs"], program_table(view.overview)],
+        h.section[h.h2["Programs"], worst_programs(view.overview)],
         h.section[h.h2["Scores of the last hour"], score_mix(_mix_of(view.overview))],
         h.section[h.h2["Decided by the platform alone, this UTC day"], _platform(view.metrics)],
         h.section[h.h2["Record"], _record(visit, view.checkpoints)] if view.checkpoints is not None else None,
@@ -129,11 +129,11 @@ def _summary(counts: Counts, held_cents: int | None) -> h.Element:
         else None,
         ". ",
         h.a(href=f"{queue}?sort=dueAt", class_="soon" if soon else None)[
-            f"{soon or 'None'} {'runs' if soon <= 1 else 'run'} out before {_until(counts.as_of)} UTC"
+            f"{f'{soon:,}' if soon else 'None'} {'runs' if soon <= 1 else 'run'} out before {_until(counts.as_of)} UTC"
         ],
         ", ",
         h.a(href=f"{queue}?overdue=true", class_="late" if late else None)[
-            f"{late or 'none'} {'is' if late <= 1 else 'are'} late"
+            f"{f'{late:,}' if late else 'none'} {'is' if late <= 1 else 'are'} late"
         ],
         ". ",
         h.a(href=APPROVALS)[_approvals(counts.approvals)],

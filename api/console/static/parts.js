@@ -58,6 +58,10 @@ const isUnattended = ({ headers }) => Object.keys(headers ?? {}).some((each) => 
 /** @param {number} ms */
 export const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 
+/** Once the next frame is on the screen; a page that nobody sees has none. */
+export const painted = () =>
+  Promise.race([new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve))), pause(100)]);
+
 /**
  * Text in the status region, for readers of screens; at most every ten seconds.
  * @param {string} words

@@ -1,5 +1,5 @@
 // The workspace beside the list: of the row that was chosen last, and of no other.
-import { load, pause } from './parts.js';
+import { load, painted, pause } from './parts.js';
 
 const PREPARED_FOR_MS = 20_000;
 const TITLE_LETTERS = 60;
@@ -16,6 +16,8 @@ export class Preview {
     this.pending = null;
     /** @type {Map<string, Prepared>} */
     this.prepared = new Map();
+    // Before the veil, too, nothing of the former stack is signed.
+    document.addEventListener('submit', (event) => this.#refuse(event), true);
   }
 
   get place() {
@@ -29,12 +31,12 @@ export class Preview {
 
   /** Whether the workspace of the chosen row is still on its way. */
   get isBusy() {
-    return this.place?.inert === true;
+    return this.pending !== null;
   }
 
   /**
-   * Show the workspace of a row, after a pause in which a further choice takes its place. Until it is there nothing of
-   * the former one can be read or signed.
+   * Show the workspace of a row, after a pause in which a further choice takes its place: the choice is painted first,
+   * since a workspace takes longer. Until it is there nothing of the former one can be read or signed.
    * @param {HTMLAnchorElement} row
    * @param {number} after
    * @param {Intent} intent
@@ -54,8 +56,10 @@ export class Preview {
     this.pending = { path, intent: meant };
     if (isNew) {
       this.opened = null;
-      this.#veil(place, true);
+      await painted();
+      if (opening !== this.openings) return false;
       const ready = this.#preparedFor(path);
+      if (ready === null) this.#veil(place, true);
       if (ready === null && after > 0) await pause(after);
       if (opening !== this.openings) return false;
       const nodes = ready ?? (await this.#read(path));
@@ -63,8 +67,8 @@ export class Preview {
         this.#keep(path, nodes);
         return false;
       }
+      place.scrollTop = 0; // before there is something new to lay out
       place.replaceChildren(nodes.childElementCount > 0 ? nodes : unread(path));
-      place.scrollTop = 0;
       this.opened = path;
     }
     this.#veil(place, false);
@@ -83,6 +87,13 @@ export class Preview {
   /** What is at hand of this stack is not as it is now. @param {string} path */
   forget(path) {
     this.prepared.delete(path);
+  }
+
+  /** @param {Event} event */
+  #refuse(event) {
+    if (!this.isBusy || !this.place?.contains(/** @type {Node} */ (event.target))) return;
+    event.preventDefault();
+    event.stopImmediatePropagation();
   }
 
   /** @param {HTMLElement} place @param {boolean} isBusy */

@@ -48,7 +48,7 @@ def requested(browser: Browser, program: dict[str, Any], **fields: str) -> httpx
 def test_given_programs_then_each_name_leads_to_its_page(browser: Browser, program: dict[str, Any]) -> None:
     page = browser.get(PROGRAMS)
     assert f'href="{PROGRAMS}/{program["id"]}"' in page.text
-    assert "1 program " in words_of(page)
+    assert "1 program. " in words_of(page)
 
 
 def test_given_no_snapshot_then_nothing_is_shown_as_zero(browser: Browser, program: dict[str, Any]) -> None:
