@@ -57,6 +57,7 @@ _LIVE: Final = 4  # programs with events
 _QUEUE_OF_100: Final = f"{QUEUE}?limit=100"
 _SEEDS: Final = 3
 _DRAFT: Final = json_text({"narrative": "The person paid eight times within a day. " * 20, "recommendation": "hold"})
+_OF_STACKS: Final = "workspace.js"
 _FILE: Final = re.compile(rb'(?:src|href)="(/console/static/[^"]+)"')
 _STACK: Final = re.compile(rb'id="stack-([0-9a-f-]{36})"')
 _NEXT: Final = re.compile(rb'rel="next" href="([^"]+)"|href="([^"]+)" rel="next"')
@@ -163,8 +164,11 @@ def _pages(run: Run, service: Service, headers: Mapping[str, str], stories: list
 def _files(
     link: http.client.HTTPConnection, headers: Mapping[str, str], page: bytes, page_kb: float
 ) -> Iterator[Figure]:
-    """What a browser without a cache reads for one page: the files that it names, and the modules that these import."""
+    """What a browser without a cache reads for one page: the files that it names, and the modules that these import or
+    that come with the first stack.
+    """
     names = {each.decode() for each in _FILE.findall(page)}
+    names |= {f"{each.rpartition('/')[0]}/{_OF_STACKS}" for each in names if each.endswith("/console.js")}
     read: dict[str, bytes] = {}
     while names - set(read):
         name = (names - set(read)).pop()

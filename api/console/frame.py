@@ -1,6 +1,6 @@
 """The frame of every page: head, navigation, footer; and the headers of every answer."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from hashlib import sha256
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -14,7 +14,7 @@ from clearhold.api.console.components.quality import QUALITY
 from clearhold.api.console.components.record import RECORD
 from clearhold.api.console.components.rules import RULES
 from clearhold.api.console.components.settings import PEOPLE, SETTINGS
-from clearhold.api.console.components.words import cut, key, marked
+from clearhold.api.console.components.words import cut, hint, marked
 from clearhold.api.console.pages.session import warning
 from clearhold.api.console.visit import Visit
 from clearhold.api.html.page import document
@@ -48,11 +48,7 @@ HTMX: Final = "htmx-4.0.1.min.js"
 HTMX_CSP: Final = "hx-csp-4.0.1.min.js"
 EARLY: Final = "early.js"
 SCRIPT: Final = "console.js"
-_MOVES: Final = (
-    (("j", "k"), "next, previous"),
-    (("o",), "open"),
-    (("x",), "take out of the stack"),
-)
+_MOVES: Final[Mapping[str, str]] = {"j": "next", "k": "previous", "o": "open", "x": "take out of the stack"}
 _HTMX_CONFIG: Final = msgspec.json.encode(
     {"extensions": "hx-csp", "history": False, "transitions": False, "includeIndicatorCSS": False}
 ).decode()
@@ -138,19 +134,20 @@ def _footer(visit: Visit) -> h.Element:
     """The main keys, each as a button or a link; the moves where there are stacks."""
     has_stacks = visit.path.startswith(("/console/queue", "/console/stacks/"))
     return h.footer(".foot")[
-        h.div(".moves")[((_move(letters, words)) for letters, words in _MOVES)] if has_stacks else None,
+        h.div(".moves")[
+            (
+                h.button(type="button", data_press=letter, aria_keyshortcuts=letter)[hint(letter), f" {words}"]
+                for letter, words in _MOVES.items()
+            )
+        ]
+        if has_stacks
+        else None,
         h.div(".sheets")[
-            h.a(href="/console/commands", data_opens="commands")[key("Ctrl"), " ", key("K"), " commands"],
-            h.a(href="/console/keys", data_opens="keys-sheet")[key("?"), " all keys"],
+            h.a(href="/console/commands", data_opens="commands", aria_keyshortcuts="Control+K")[
+                hint("Ctrl", "K"), " commands"
+            ],
+            h.a(href="/console/keys", data_opens="keys-sheet", aria_keyshortcuts="?")[hint("?"), " all keys"],
         ],
-    ]
-
-
-def _move(letters: Sequence[str], words: str) -> h.Element:
-    *others, last = letters
-    return h.span[
-        ((h.button(type="button", data_press=each, aria_label=words.partition(",")[0])[key(each)]) for each in others),
-        h.button(type="button", data_press=last)[key(last), f" {words}"],
     ]
 
 

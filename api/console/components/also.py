@@ -9,7 +9,7 @@ from typing import Final
 import htpy as h
 
 from clearhold.api.console.components.requests import ACTION_WORDS, APPROVALS
-from clearhold.api.console.components.words import count, key, outsider, outsider_prose
+from clearhold.api.console.components.words import count, hint, outsider, outsider_prose
 from clearhold.api.console.pages.workspace_view import WorkspaceView
 from clearhold.api.console.visit import Visit
 from clearhold.features.bank.action_endpoints import TargetType, bank_request
@@ -78,8 +78,8 @@ def _offer(visit: Visit, view: WorkspaceView, offer: Offer) -> h.Element:
         h.input(type="hidden", name="targetType", value=target.value),
         h.input(type="hidden", name="targetId", value=target_id),
         h.input(type="hidden", name="alertId", value=view.worst.alert.id),
-        h.button(".offer", type="submit", data_key=letter)[
-            h.span[name], " ", key(letter) if letter else None, h.span(".small")[_who_agrees(view, kind)]
+        h.button(".offer", type="submit", data_key=letter, aria_keyshortcuts=letter)[
+            h.span[name], hint(letter) if letter else None, " ", h.span(".small")[_who_agrees(view, kind)]
         ],
     )
 

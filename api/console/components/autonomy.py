@@ -5,6 +5,7 @@ from typing import Final
 
 import htpy as h
 
+from clearhold.api.console.components.wide import wide_table
 from clearhold.api.console.components.words import NO_VALUE, count, moment, outsider_prose
 from clearhold.features.core.entries.actions import TIERS, AutonomyTier
 from clearhold.features.core.vocabulary import words
@@ -69,26 +70,16 @@ def evidence_table(autonomy: ProgramAutonomy) -> h.Node:
     if not autonomy.eligibility:
         return h.p["The platform can close alerts of no detector of this program alone."]
     figures = ("Alerts", "Decided by persons", "Of those overturned", "Labelled", "Bad at most")
-    return h.div(".wide", tabindex="0", role="region", aria_label="Evidence on detectors")[
-        h.table[
-            h.thead[
-                h.tr[
-                    h.th(scope="col")["Detector"],
-                    h.th(scope="col")["Closed alone"],
-                    (h.th(".number", scope="col")[each] for each in figures),
-                    h.th(scope="col")["Against it"],
-                ]
-            ],
-            h.tbody[(_evidence(each) for each in autonomy.eligibility)],
-        ]
-    ]
+    heads = ("Detector", "Closed alone", *figures, "Against it")
+    rows = (_evidence(each) for each in autonomy.eligibility)
+    return wide_table("Evidence on detectors", heads, rows, figures=figures)
 
 
 def _evidence(row: DetectorEligibility) -> h.Element:
     bound = "not measured" if row.bad_rate_bound is None else f"{row.bad_rate_bound:.1%}"
     rate = NO_VALUE if row.overturn_rate is None else f" ({row.overturn_rate:.1%})"
     return h.tr[
-        h.th(scope="row")[row.detector.replace("_", " ")],
+        h.th(scope="row")[words(row.detector)],
         h.td["yes" if row.closable else "no"],
         h.td(".number")[f"{row.alerts:,}"],
         h.td(".number")[f"{row.reviewed:,}"],

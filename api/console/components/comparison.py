@@ -8,6 +8,7 @@ from typing import Final, NamedTuple
 
 import htpy as h
 
+from clearhold.api.console.components.wide import unseen, wide_table
 from clearhold.api.console.components.words import count, marked, outsider
 
 _END: Final = re.compile(r"(?<=[.!?])\s+|\n+")
@@ -52,27 +53,18 @@ def comparison(draft: str, narrative: str) -> h.Element:
     return h.section("#comparison.comparison", tabindex="-1")[
         h.h3["Draft and narrative"],
         h.p(".small")[_total(pairs)],
-        h.div(".wide", tabindex="0", role="region", aria_label="Draft and narrative")[
-            h.table[
-                h.thead[
-                    h.tr[
-                        h.th(scope="col")[h.span(".hidden")["Sentence"]],
-                        h.th(scope="col")["Draft"],
-                        h.th(scope="col")["Yours"],
-                    ]
-                ],
-                h.tbody[
-                    (
-                        h.tr(class_=each.fate.value)[
-                            h.th(scope="row")[each.fate.value],
-                            h.td[outsider(each.draft, most=None) if each.draft is not None else None],
-                            h.td[_changed(each)],
-                        ]
-                        for each in pairs
-                    )
-                ],
-            ]
-        ],
+        wide_table(
+            "Draft and narrative",
+            (unseen("Sentence"), "Draft", "Yours"),
+            (
+                h.tr(class_=each.fate.value)[
+                    h.th(scope="row")[each.fate.value],
+                    h.td[outsider(each.draft, most=None) if each.draft is not None else None],
+                    h.td[_changed(each)],
+                ]
+                for each in pairs
+            ),
+        ),
     ]
 
 

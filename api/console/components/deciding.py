@@ -11,7 +11,7 @@ from clearhold.api.alerts.summaries import AlertSummary
 from clearhold.api.console.components.comparison import sentences_of
 from clearhold.api.console.components.requests import APPROVALS
 from clearhold.api.console.components.rest import decision
-from clearhold.api.console.components.words import count, key, outsider
+from clearhold.api.console.components.words import count, hint, outsider
 from clearhold.api.console.visit import Visit
 from clearhold.api.dispositions.routes import Disposition
 from clearhold.api.stacks.schemas import Stack
@@ -78,8 +78,8 @@ def decision_form(
             (_choice(each, waiting, draft, sent, is_for_two=each in needs_second) for each in WORDS),
         ],
         _narrative(visit, path, text, draft, sent, least),
-        h.button("#sign.main", type="submit", data_chord="Control+Enter")[
-            h.span["Sign as ", outsider(name)], " ", h.span(".keys")[key("Ctrl"), " ", key("Enter")]
+        h.button("#sign.main", type="submit", data_chord="Control+Enter", aria_keyshortcuts="Control+Enter")[
+            h.span["Sign as ", outsider(name)], hint("Ctrl", "Enter")
         ],
         h.a(".button.second", href="#also")["Request an action", h.span(".small")["some need a second person"]],
         h.p("#sign-off.refusal", role="status", hidden=True)[UNREACHABLE],
@@ -120,19 +120,18 @@ def _narrative(
     visit: Visit, path: str, text: str, draft: Draft | None, sent: SentDecision | None, least: int
 ) -> h.Node:
     """The text field under its refusal, how long the text is, and the way to the comparison."""
+    is_faulty = sent is not None and sent.of_narrative
     return (
         h.label(for_="narrative")["Narrative"],
-        h.p("#narrative-refusal.refusal", role="alert")[sent.refusal]
-        if sent is not None and sent.of_narrative
-        else None,
+        h.p("#narrative-refusal.refusal", role="alert")[sent.refusal] if sent is not None and is_faulty else None,
         h.textarea(
             "#narrative",
             name="narrative",
             rows="14",
             required=True,
             maxlength="8000",
-            aria_describedby="length",
-            aria_invalid="true" if sent is not None and sent.of_narrative else None,
+            aria_describedby="narrative-refusal length" if is_faulty else "length",
+            aria_invalid="true" if is_faulty else None,
         )[f"\n{text}"],
         h.p("#length.small", data_least=str(least))[_length(text, least, draft)],
         h.p(".small")[
@@ -144,9 +143,9 @@ def _narrative(
                 formaction=f"{path}/compare#comparison",
                 formnovalidate=True,
                 data_key="d",
+                aria_keyshortcuts="d",
             )["Compare side by side"],
-            " ",
-            key("d"),
+            hint("d"),
         ]
         if draft is not None
         else None,
@@ -191,9 +190,10 @@ def _choice(
             disabled=not takes,
             checked=sent is not None and sent.decision == choice.value,
             data_key=letter,
+            aria_keyshortcuts=letter,
         ),
         h.span(".words")[words, h.span(".small")[small] if small is not None else None],
-        key(letter),
+        hint(letter),
     ]
 
 
@@ -250,9 +250,10 @@ def signed_strip(visit: Visit, signed: Sequence[Disposition], stack: Stack | Non
         f" · {numbers} · ",
         h.code(title=signed[0].hash)[signed[0].hash[:16]],
         " · ",
-        h.a(visit.hx(get=verify, target=f"#{place}", swap="innerHTML"), href=verify, data_key="v")["verify"],
-        " ",
-        key("v"),
+        h.a(
+            visit.hx(get=verify, target=f"#{place}", swap="innerHTML"), href=verify, data_key="v", aria_keyshortcuts="v"
+        )["verify"],
+        hint("v"),
         h.span(id=place, aria_live="polite"),
         (" · No second person is needed. ", h.a(href=f"/console/stacks/{stack.id}#also")["Request an action on it"])
         if stack

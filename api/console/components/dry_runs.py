@@ -4,8 +4,10 @@ from collections.abc import Mapping, Sequence
 
 import htpy as h
 
+from clearhold.api.console.components.wide import wide_table
 from clearhold.api.console.components.words import count, moment, outsider
 from clearhold.api.policies.dry_run import AlertPlacement, PolicyDryRun, RoutedOtherwise
+from clearhold.features.core.vocabulary import words
 
 
 def dry_run_view(answer: PolicyDryRun, programs: Mapping[str, str]) -> h.Node:
@@ -20,7 +22,7 @@ def dry_run_view(answer: PolicyDryRun, programs: Mapping[str, str]) -> h.Node:
         _table(
             "By detector",
             ("Detector", "Considered", "Otherwise"),
-            [(each.detector, f"{each.alerts:,}", f"{each.otherwise:,}") for each in answer.by_detector],
+            [(words(each.detector), f"{each.alerts:,}", f"{each.otherwise:,}") for each in answer.by_detector],
             folded=True,
         ),
         _table(
@@ -65,20 +67,18 @@ def place_words(place: AlertPlacement) -> str:
 def _table(name: str, heads: tuple[str, ...], rows: Sequence[tuple[h.Node, ...]], *, folded: bool = False) -> h.Node:
     if not rows:
         return None
-    table = h.div(".wide", tabindex="0", role="region", aria_label=name)[
-        h.table(".endpoints")[
-            h.thead[h.tr[(h.th(scope="col")[each] for each in heads)]],
-            h.tbody[
-                (
-                    h.tr[
-                        h.th(scope="row")[first],
-                        (h.td(data_label=head)[cell] for head, cell in zip(heads[1:], others, strict=True)),
-                    ]
-                    for first, *others in rows
-                )
-            ],
-        ]
-    ]
+    table = wide_table(
+        name,
+        heads,
+        (
+            h.tr[
+                h.th(scope="row")[first],
+                (h.td(data_label=head)[cell] for head, cell in zip(heads[1:], others, strict=True)),
+            ]
+            for first, *others in rows
+        ),
+        style="endpoints",
+    )
     return h.details[h.summary[name], table] if folded else [h.h3[name], table]
 
 
@@ -98,17 +98,13 @@ def _examples(examples: Sequence[RoutedOtherwise]) -> h.Node:
         h.ul(".plain")[
             (
                 h.li[
-                    h.a(href=f"/console/alerts/{each.alert_id}")[each.detector],
+                    h.a(href=f"/console/alerts/{each.alert_id}")[words(each.detector)],
                     " opened ",
                     moment(each.opened_at),
-                    f": {place_words(each.from_)} ({_words(each.from_reason)}), would be {place_words(each.to)} ",
-                    f"({_words(each.to_reason)})",
+                    f": {place_words(each.from_)} ({words(each.from_reason)}), would be {place_words(each.to)} ",
+                    f"({words(each.to_reason)})",
                 ]
                 for each in examples
             )
         ],
     ]
-
-
-def _words(reason: str) -> str:
-    return reason.replace("_", " ")

@@ -6,7 +6,7 @@ from typing import Final
 import htpy as h
 
 from clearhold.api.console.components.timeline import timeline
-from clearhold.api.console.components.words import key
+from clearhold.api.console.components.words import hint
 from clearhold.api.console.visit import Visit
 from clearhold.api.timeline.routes import TimelinePage
 
@@ -45,6 +45,6 @@ def history(visit: Visit, path: str, page: TimelinePage) -> h.Element:
 
 def _link(visit: Visit, to: str, name: str, *, is_current: bool, letter: str | None = None) -> h.Element:
     attributes = visit.hx(get=to.partition("#")[0], target=f"#{HISTORY}", swap="outerHTML")
-    return h.a(attributes, href=to, aria_current="true" if is_current else None, data_key=letter)[
-        name, (" ", key(letter)) if letter is not None else None
-    ]
+    return h.a(
+        attributes, href=to, aria_current="true" if is_current else None, data_key=letter, aria_keyshortcuts=letter
+    )[name, hint(letter) if letter is not None else None]

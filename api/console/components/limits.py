@@ -7,6 +7,7 @@ from typing import Any, Final
 import htpy as h
 
 from clearhold.api.console.components.figures import use_bar
+from clearhold.api.console.components.wide import unseen, wide_table
 from clearhold.api.console.components.words import NO_VALUE, count, moment, money, outsider
 from clearhold.api.console.visit import Visit
 from clearhold.api.limits.service import Cap, Limit, Limits, PendingLimit
@@ -37,23 +38,8 @@ def cap_words(kind: CapKind, cap: Cap) -> str:
 
 
 def limit_table(limits: Limits) -> h.Node:
-    heads = ("Limit", "In force", "Used now", "", "Since", "By")
-    figures = {"In force", "Used now"}
-    return h.div(".wide", tabindex="0", role="region", aria_label="Limits")[
-        h.table[
-            h.thead[
-                h.tr[
-                    (
-                        h.th(scope="col", class_="number" if each in figures else None)[
-                            each or h.span(".hidden")["Share"]
-                        ]
-                        for each in heads
-                    )
-                ]
-            ],
-            h.tbody[(_row(each) for each in limits.limits)],
-        ]
-    ]
+    heads = ("Limit", "In force", "Used now", unseen("Share"), "Since", "By")
+    return wide_table("Limits", heads, (_row(each) for each in limits.limits), figures=("In force", "Used now"))
 
 
 def _row(limit: Limit) -> h.Element:

@@ -9,6 +9,7 @@ from typing import Final
 import htpy as h
 import msgspec
 
+from clearhold.api.console.components.wide import wide, wide_table
 from clearhold.api.console.components.words import (
     NAME_LETTERS,
     NO_VALUE,
@@ -102,9 +103,7 @@ def money_flow(
     drawn = edges[:MOST_NODES]
     return h.section("#money.money", tabindex="-1")[
         h.h2["Where the money went"],
-        h.div(".wide", tabindex="0", role="region", aria_label="Money in and out")[_drawing(center, drawn)]
-        if drawn
-        else h.p["No transfer is named."],
+        wide("Money in and out", _drawing(center, drawn)) if drawn else h.p["No transfer is named."],
         h.p(".small")[f"{len(edges) - len(drawn)} further parties are in the table."]
         if len(edges) > len(drawn)
         else None,
@@ -183,12 +182,7 @@ def _table(
     head = ("When", "Way", "Party", "Country", "Amount", "Rail", "Where it is", "Score", "Transfer")
     return h.details(".sheet")[
         h.summary[f"As a table: {count(len(transfers), 'transfer')}"],
-        h.div(".wide", tabindex="0", role="region", aria_label="Transfers")[
-            h.table[
-                h.thead[h.tr[(h.th(scope="col")[each] for each in head)]],
-                h.tbody[(_row(each, names, path, held_ids) for each in transfers)],
-            ]
-        ],
+        wide_table("Transfers", head, (_row(each, names, path, held_ids) for each in transfers)),
     ]
 
 

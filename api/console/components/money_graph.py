@@ -10,6 +10,7 @@ from typing import Final, NamedTuple
 import htpy as h
 
 from clearhold.api.console.components.timeline import thing_path
+from clearhold.api.console.components.wide import wide, wide_table
 from clearhold.api.console.components.words import NAME_LETTERS, band_mark, count, cut, marked, moment, money, outsider
 from clearhold.api.graph.schemas import GraphEdge, GraphNode, NodeType, SubjectGraph
 
@@ -38,7 +39,7 @@ def money_graph(graph: SubjectGraph) -> h.Node:
     nodes = {each.key: each for each in graph.nodes}
     left_out = graph.truncated
     return (
-        h.div(".wide", tabindex="0", role="region", aria_label="The money around it")[_drawing(graph, nodes)],
+        wide("The money around it", _drawing(graph, nodes)),
         h.p(".small")[
             f"{count(len(graph.edges), 'pair')} of parties, ",
             moment(graph.from_),
@@ -177,12 +178,7 @@ def _table(graph: SubjectGraph, nodes: Mapping[str, GraphNode]) -> h.Element:
     heads = ("From", "To", "Transfers", "Sum", "Posted", "On the way", "Returned", "Held", "First", "Last", "Score")
     return h.details(".sheet")[
         h.summary[f"As a table: {count(len(graph.edges), 'pair')}"],
-        h.div(".wide", tabindex="0", role="region", aria_label="Money between the parties")[
-            h.table[
-                h.thead[h.tr[(h.th(scope="col")[each] for each in heads)]],
-                h.tbody[(_row(each, nodes, graph.program_id) for each in graph.edges)],
-            ]
-        ],
+        wide_table("Money between the parties", heads, (_row(each, nodes, graph.program_id) for each in graph.edges)),
     ]
 
 

@@ -7,6 +7,7 @@ from typing import Any, Final
 import htpy as h
 import msgspec
 
+from clearhold.api.console.components.wide import wide_table
 from clearhold.api.console.components.words import NO_VALUE, count, money, outsider, outsider_prose
 
 _CENTS: Final = "cents"
@@ -71,21 +72,19 @@ def change_table(before: Mapping[str, Any], after: Mapping[str, Any], heads: tup
     differing = changes(before, after)
     if not differing:
         return h.p["Nothing differs."]
-    return h.div(".wide", tabindex="0", role="region", aria_label="Difference")[
-        h.table(".endpoints")[
-            h.thead[h.tr[(h.th(scope="col")[each] for each in ("Place", *heads))]],
-            h.tbody[
-                (
-                    h.tr[
-                        h.th(scope="row")[h.code[outsider(place, most=None)]],
-                        h.td(".words", data_label=heads[0])[_cell(old)],
-                        h.td(".words", data_label=heads[1])[_cell(new)],
-                    ]
-                    for place, old, new in differing
-                )
-            ],
-        ]
-    ]
+    return wide_table(
+        "Difference",
+        ("Place", *heads),
+        (
+            h.tr[
+                h.th(scope="row")[h.code[outsider(place, most=None)]],
+                h.td(".words", data_label=heads[0])[_cell(old)],
+                h.td(".words", data_label=heads[1])[_cell(new)],
+            ]
+            for place, old, new in differing
+        ),
+        style="endpoints",
+    )
 
 
 def _cell(text: str | None) -> h.Node:

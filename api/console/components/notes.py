@@ -2,6 +2,7 @@
 
 import htpy as h
 
+from clearhold.api.assignments.schemas import AssignedAlerts
 from clearhold.api.console.components.words import count, moment, outsider, outsider_prose
 from clearhold.api.console.pages.workspace_view import WorkspaceView
 from clearhold.api.console.visit import Visit
@@ -35,6 +36,18 @@ def _assigned(view: WorkspaceView) -> h.Node:
         return "Assigned to no person."
     rest = f"; {count(view.stack.unassigned, 'alert')} unassigned" if view.stack.unassigned else ""
     return ("Assigned to ", [(outsider(name), ", " if name != names[-1] else None) for name in names], f"{rest}.")
+
+
+def assigned_notice(answer: AssignedAlerts) -> h.Element:
+    """How many alerts were assigned, and which were not, each with the reason."""
+    person = "no person" if answer.assignee is None else outsider(answer.assignee)
+    if not answer.refused:
+        return h.p("#notice.note", role="status")[f"{count(answer.assigned, 'alert')} assigned to ", person, "."]
+    outcome = f"{count(answer.assigned, 'alert')}, {answer.refused:,} not assigned" if answer.assigned else "no alert"
+    return h.section("#results.results", role="alert")[
+        h.h2["Assigned to ", person, f": {outcome}"],
+        h.ul[(h.li[h.code[each.alert_id], " ", each.error.error] for each in answer.results if each.error is not None)],
+    ]
 
 
 def _assign_form(visit: Visit, view: WorkspaceView) -> h.Element:

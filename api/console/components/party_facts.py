@@ -7,6 +7,7 @@ import htpy as h
 
 from clearhold.api.accounts.routes import Account
 from clearhold.api.console.components.figures import LEVELS, Axes, line_of, sparkline
+from clearhold.api.console.components.wide import wide_table
 from clearhold.api.console.components.words import NO_VALUE, band_mark, band_name, count, moment, money, outsider, span
 from clearhold.api.parties.routes import Counterparty, Entity
 from clearhold.api.reports.schemas import ActorReport, BandTransition
@@ -101,21 +102,19 @@ def _score_table(report: ActorReport) -> h.Element:
     rest = len(report.history) - len(newest)
     return h.details("#score-points")[
         h.summary["Scores, as a table"],
-        h.div(".wide", tabindex="0", role="region", aria_label="Scores")[
-            h.table(".days")[
-                h.thead[h.tr[(h.th(scope="col")[each] for each in ("At", "Score", "n"))]],
-                h.tbody[
-                    (
-                        h.tr[
-                            h.th(scope="row")[moment(each.at)],
-                            h.td[band_mark(each.band, each.score)],
-                            h.td[f"{each.n:,}"],
-                        ]
-                        for each in newest
-                    )
-                ],
-            ]
-        ],
+        wide_table(
+            "Scores",
+            ("At", "Score", "n"),
+            (
+                h.tr[
+                    h.th(scope="row")[moment(each.at)],
+                    h.td[band_mark(each.band, each.score)],
+                    h.td[f"{each.n:,}"],
+                ]
+                for each in newest
+            ),
+            style="days",
+        ),
         h.p(".small")[f"{rest:,} earlier ones are left out."] if rest else None,
     ]
 
@@ -132,12 +131,7 @@ def transfers(newest: Sequence[TransferSummary], every: str) -> h.Element:
 
 def transfer_table(listed: Sequence[TransferSummary], label: str) -> h.Element:
     heads = ("Created", "Transfer", "Status", "Score")
-    return h.div(".wide", tabindex="0", role="region", aria_label=label)[
-        h.table(".endpoints")[
-            h.thead[h.tr[(h.th(scope="col")[each] for each in heads)]],
-            h.tbody[(_transfer(each) for each in listed)],
-        ]
-    ]
+    return wide_table(label, heads, (_transfer(each) for each in listed), style="endpoints")
 
 
 def _transfer(each: TransferSummary) -> h.Element:

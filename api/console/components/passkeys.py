@@ -5,6 +5,7 @@ from typing import Final
 
 import htpy as h
 
+from clearhold.api.console.components.wide import unseen, wide_table
 from clearhold.api.console.components.words import moment, outsider
 from clearhold.api.console.visit import Visit
 from clearhold.features.core.instants import format_instant
@@ -66,18 +67,11 @@ def invitation_table(visit: Visit, invitations: Sequence[Invitation], action: st
         return None
     return h.section("#invitations.person")[
         h.header[h.h2["Invitations that wait"]],
-        h.div(".wide")[
-            h.table[
-                h.caption(".hidden")["Invitations that wait"],
-                h.thead[
-                    h.tr[
-                        (h.th(scope="col")[each] for each in ("For", "Made", "Invited by", "Works until")),
-                        h.th(scope="col")[h.span(".hidden")["End"]],
-                    ]
-                ],
-                h.tbody[(_invitation_row(visit, each, action) for each in invitations)],
-            ]
-        ],
+        wide_table(
+            "Invitations that wait",
+            ("For", "Made", "Invited by", "Works until", unseen("End")),
+            (_invitation_row(visit, each, action) for each in invitations),
+        ),
     ]
 
 
@@ -102,18 +96,11 @@ def passkey_table(visit: Visit, passkeys: tuple[Passkey, ...], action: str) -> h
         return None
     return h.section(".person")[
         h.header[h.h2["Passkeys"]],
-        h.div(".wide")[
-            h.table[
-                h.caption(".hidden")["Passkeys"],
-                h.thead[
-                    h.tr[
-                        (h.th(scope="col")[each] for each in ("Person", "Registered", "Invited by", "State")),
-                        h.th(scope="col")[h.span(".hidden")["Revoke"]],
-                    ]
-                ],
-                h.tbody[(_row(visit, each, action) for each in passkeys)],
-            ]
-        ],
+        wide_table(
+            "Passkeys",
+            ("Person", "Registered", "Invited by", "State", unseen("Revoke")),
+            (_row(visit, each, action) for each in passkeys),
+        ),
     ]
 
 

@@ -26,7 +26,9 @@ from clearhold.api.console.components.policy_fields import (
     fields_of,
 )
 from clearhold.api.console.components.settings import tick
+from clearhold.api.console.components.wide import wide_table
 from clearhold.api.policies.service import PolicyPrefix
+from clearhold.features.core.vocabulary import words as in_words
 from clearhold.features.detectors.table import DETECTOR_OF
 from clearhold.features.policy.bodies import ClockPolicy, KriBody, PolicyBody
 
@@ -84,9 +86,9 @@ class PolicyForm(msgspec.Struct, frozen=True, kw_only=True):
                 ("Detector", *(f"{words[0].upper()}{words[1:]}" for words in DETECTOR_CHOICES.values())),
                 [
                     (
-                        h.span(title=DETECTOR_OF[name].opens_when)[name],
+                        (in_words(name), h.div(".small")[DETECTOR_OF[name].opens_when]),
                         *(
-                            self._radio(f"detector.{name}", choice, f"{name}: {DETECTOR_CHOICES[choice]}")
+                            self._radio(f"detector.{name}", choice, f"{in_words(name)}: {DETECTOR_CHOICES[choice]}")
                             for choice in DETECTOR_CHOICES
                         ),
                     )
@@ -100,7 +102,7 @@ class PolicyForm(msgspec.Struct, frozen=True, kw_only=True):
         ]
         yield h.fieldset(".ticks.scopes")[
             h.legend["Actions that need a second person"],
-            (self._tick(f"action.{each}", each.replace("_", " ")) for each in ACTION_TYPES),
+            (self._tick(f"action.{each}", in_words(each)) for each in ACTION_TYPES),
         ]
         yield h.fieldset[
             h.legend["Least letters of a person's narrative, by severity"],
@@ -153,9 +155,9 @@ class PolicyForm(msgspec.Struct, frozen=True, kw_only=True):
             ("Indicator", "Watch", "Breach"),
             [
                 (
-                    each["kri"].replace("_", " "),
+                    in_words(each["kri"]),
                     *(
-                        self._cell(fields[f"lines[{place}].{line}"], f"{each['kri']}, {line}")
+                        self._cell(fields[f"lines[{place}].{line}"], f"{in_words(each['kri'])}, {line}")
                         for line in ("watch", "breach")
                     ),
                 )
@@ -201,12 +203,12 @@ class PolicyForm(msgspec.Struct, frozen=True, kw_only=True):
         ]
 
     def _grid(self, name: str, heads: tuple[str, ...], rows: Sequence[tuple[h.Node, ...]]) -> h.Element:
-        return h.div(".wide", tabindex="0", role="region", aria_label=name)[
-            h.table(".fields")[
-                h.thead[h.tr[(h.th(scope="col")[each] for each in heads)]],
-                h.tbody[(h.tr[h.th(scope="row")[first], (h.td[each] for each in others)] for first, *others in rows)],
-            ]
-        ]
+        return wide_table(
+            name,
+            heads,
+            (h.tr[h.th(scope="row")[first], (h.td[each] for each in others)] for first, *others in rows),
+            style="fields",
+        )
 
 
 @cache

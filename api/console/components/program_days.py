@@ -6,6 +6,7 @@ from typing import Final
 import htpy as h
 
 from clearhold.api.console.components.figures import LEVELS, STATES, Axes, line_of
+from clearhold.api.console.components.wide import wide_table
 from clearhold.api.console.components.words import NO_VALUE, band_mark, count
 from clearhold.api.kris.routes import KriSnapshot
 from clearhold.api.reports.kri_words import kri_name, measured
@@ -46,21 +47,19 @@ def trend(days: ByDay, name: str, kri: KriValue) -> h.Node:
 
 def indicator_table(days: ByDay, names: Sequence[str]) -> h.Node:
     """Every indicator at the end of each day, the newest day first."""
+    indicators = [*map(kri_name, names)]
     return h.details("#indicator-days")[
         h.summary["Indicators by day, as a table"],
-        h.div(".wide", tabindex="0", role="region", aria_label="Indicators by day")[
-            h.table(".days")[
-                h.thead[
-                    h.tr[h.th(scope="col")["Day"], (h.th(".number", scope="col")[kri_name(each)] for each in names)]
-                ],
-                h.tbody[
-                    (
-                        h.tr[h.th(scope="row")[date], (_cell(name, _of(snapshot, name)) for name in names)]
-                        for date, snapshot in [*days.items()][::-1]
-                    )
-                ],
-            ]
-        ],
+        wide_table(
+            "Indicators by day",
+            ("Day", *indicators),
+            (
+                h.tr[h.th(scope="row")[date], (_cell(name, _of(snapshot, name)) for name in names)]
+                for date, snapshot in [*days.items()][::-1]
+            ),
+            style="days",
+            figures=indicators,
+        ),
     ]
 
 
@@ -84,18 +83,13 @@ def score_days(days: ByDay) -> h.Node:
         h.p[line_of(scores, None, words, ends=(0.0, 100.0), axes=axes), h.span(".small")[words, "."]],
         h.details("#score-days")[
             h.summary["Score by day, as a table"],
-            h.div(".wide", tabindex="0", role="region", aria_label="Score by day")[
-                h.table(".days")[
-                    h.thead[
-                        h.tr[
-                            h.th(scope="col")["Day"],
-                            h.th(scope="col")["Score"],
-                            h.th(".number", scope="col")["Indicators measured"],
-                        ]
-                    ],
-                    h.tbody[(_score_row(date, each) for date, each in [*days.items()][::-1])],
-                ]
-            ],
+            wide_table(
+                "Score by day",
+                ("Day", "Score", "Indicators measured"),
+                (_score_row(date, each) for date, each in [*days.items()][::-1]),
+                style="days",
+                figures=("Indicators measured",),
+            ),
         ],
     ]
 

@@ -15,7 +15,7 @@ from clearhold.api.console.components.wide import wide
 from clearhold.api.console.components.words import band_mark, count, outsider
 from clearhold.api.overview.routes import CapNearlyUsed, Overview, ProgramOverview
 
-PATH: Final = "/console/programs"
+PROGRAMS: Final = "/console/programs"
 ROWS: Final = 50
 _MOST_CAPS: Final = 2
 _DAYS: Final = "30 days"
@@ -70,7 +70,7 @@ class ProgramAddress(NamedTuple):
 
     @classmethod
     def of(cls, query: Mapping[str, str]) -> "ProgramAddress":
-        """What is not known in it counts as not said."""
+        """A value that no address of ours has counts as not said."""
         sort, page = query.get("sort", ""), query.get("page", "")
         return cls(
             query.get("q", "").strip(),
@@ -82,7 +82,7 @@ class ProgramAddress(NamedTuple):
         sort = "" if self.order is ProgramOrder.SCORE else self.order.value
         sent = {"q": self.words, "sort": sort, "page": str(self.page) if self.page > 1 else ""}
         query = urlencode({name: value for name, value in sent.items() if value})
-        return f"{PATH}?{query}" if query else PATH
+        return f"{PROGRAMS}?{query}" if query else PROGRAMS
 
     def chosen(self, programs: Sequence[ProgramOverview]) -> Sequence[ProgramOverview]:
         """All with the words in their name or at the beginning of their id, in this order."""
@@ -104,7 +104,7 @@ def worst_programs(overview: Overview) -> h.Node:
         f"{ROWS} of {count(len(every), 'program')}, {_WORDS[address.order]}. ",
         h.a(href=address._replace(page=2).href())["The next ones"],
         " · ",
-        h.a(href=PATH)["all programs, with a search"],
+        h.a(href=PROGRAMS)["all programs, with a search"],
     ]
     return [_table(every[:ROWS], address), further if len(every) > ROWS else None]
 
@@ -126,7 +126,7 @@ def program_list(overview: Overview, address: ProgramAddress) -> h.Node:
             (" with “", outsider(address.words), "” in the name or id") if address.words else None,
             f", {_WORDS[address.order]}." if len(chosen) > 1 else ".",
         ],
-        _table(part, address) if part else h.p[h.a(href=PATH)["All programs"]],
+        _table(part, address) if part else h.p[h.a(href=PROGRAMS)["All programs"]],
         _pager(address, pages) if pages > 1 else None,
     ]
 
@@ -139,7 +139,7 @@ def _no_programs() -> h.Element:
 
 def _search(address: ProgramAddress) -> h.Element:
     sort = None if address.order is ProgramOrder.SCORE else address.order.value
-    return h.form(".programs-search", method="get", action=PATH, role="search", aria_label="Programs")[
+    return h.form(".programs-search", method="get", action=PROGRAMS, role="search", aria_label="Programs")[
         h.label[h.span["Name or id "], h.input(type="search", name="q", value=address.words)],
         h.input(type="hidden", name="sort", value=sort) if sort else None,
         h.button(type="submit")["Find"],
@@ -183,7 +183,7 @@ def _program(program: ProgramOverview) -> h.Element:
     queue = f"/console/queue?programId={program.program_id}"
     return h.tr[
         h.th(scope="row")[
-            h.a(href=f"{PATH}/{program.program_id}")[outsider(program.name)],
+            h.a(href=f"{PROGRAMS}/{program.program_id}")[outsider(program.name)],
             (" ", h.span(".simulated")["simulated"]) if program.simulated is True else None,
         ],
         h.td[band_mark(program.band, program.score), h.span(".small")[f" n = {program.n}"]],

@@ -10,6 +10,7 @@ from clearhold.api.console.components.limits import typed_cents
 from clearhold.api.console.components.settings import refusal
 from clearhold.api.console.components.timeline import thing_path
 from clearhold.api.console.components.why import by_family, lower_bands, reason_line, why_heading
+from clearhold.api.console.components.wide import wide_table
 from clearhold.api.console.components.words import band_mark, count, marked, moment, money, outsider
 from clearhold.api.console.visit import Visit
 from clearhold.api.explain.service import PreflightExplained
@@ -256,12 +257,9 @@ def _degraded(detail: PreflightDetail) -> h.Node:
 def recent(asks: Sequence[PreflightSummary], names: Mapping[str, str]) -> h.Element:
     return h.section("#recent")[
         h.h2["Newest pre-flights"],
-        h.div(".wide", tabindex="0", role="region", aria_label="Newest pre-flights")[
-            h.table(".endpoints")[
-                h.thead[h.tr[(h.th(scope="col")[each] for each in ("Asked", "Transfer", "Program", "Answer"))]],
-                h.tbody[_rows(asks, names)],
-            ]
-        ]
+        wide_table(
+            "Newest pre-flights", ("Asked", "Transfer", "Program", "Answer"), _rows(asks, names), style="endpoints"
+        )
         if asks
         else h.p["None was asked yet."],
     ]

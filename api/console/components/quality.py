@@ -5,6 +5,7 @@ from typing import Final, NamedTuple
 
 import htpy as h
 
+from clearhold.api.console.components.wide import wide_table
 from clearhold.api.console.components.words import NO_VALUE
 from clearhold.api.lists.exports import csv_lines
 from clearhold.features.core.measured import Measured
@@ -53,12 +54,7 @@ def figure(table: FigureTable, query: str) -> h.Element:
         h.h2[table.title],
         h.p[table.words],
         _chart(table) if table.shares else table.drawing,
-        h.div(".wide", tabindex="0", role="region", aria_label=table.title)[
-            h.table(".endpoints.figures")[
-                h.thead[h.tr[(h.th(scope="col")[each] for each in table.heads)]],
-                h.tbody[(_row(table, each) for each in table.rows)],
-            ]
-        ]
+        wide_table(table.title, table.heads, (_row(table, each) for each in table.rows), style="endpoints figures")
         if table.rows
         else h.p[h.strong["Not measured yet."]],
         h.p(".small")[h.a(href=file, download=True, aria_label=f"{table.title}, as CSV")["CSV"]],

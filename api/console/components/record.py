@@ -5,6 +5,7 @@ from typing import Final
 
 import htpy as h
 
+from clearhold.api.console.components.wide import wide_table
 from clearhold.api.console.components.words import count, moment, outsider
 from clearhold.api.console.visit import Visit
 from clearhold.api.record.service import ChainBreak, ChainReport, RecordCheckpoint, RecordProof, VerifyProgress
@@ -73,23 +74,21 @@ def _first_break(broken: ChainBreak) -> h.Element:
 def _differences(report: ChainReport) -> h.Element:
     return h.section[
         h.h3["Rows that differ from the record"],
-        h.div(".wide", tabindex="0", role="region", aria_label="Rows that differ")[
-            h.table(".endpoints")[
-                h.thead[h.tr[(h.th(scope="col")[each] for each in ("Table", "Row", "Differs in"))]],
-                h.tbody[
-                    (
-                        h.tr[
-                            h.td(data_label="Table")[h.code[each.table]],
-                            h.td(".words", data_label="Row")[h.code[outsider(each.id, most=None)]],
-                            h.td(".words", data_label="Differs in")[
-                                ", ".join(_COLUMNS.get(name, name) for name in each.columns)
-                            ],
-                        ]
-                        for each in report.rows.differences
-                    )
-                ],
-            ]
-        ],
+        wide_table(
+            "Rows that differ",
+            ("Table", "Row", "Differs in"),
+            (
+                h.tr[
+                    h.td(data_label="Table")[h.code[each.table]],
+                    h.td(".words", data_label="Row")[h.code[outsider(each.id, most=None)]],
+                    h.td(".words", data_label="Differs in")[
+                        ", ".join(_COLUMNS.get(name, name) for name in each.columns)
+                    ],
+                ]
+                for each in report.rows.differences
+            ),
+            style="endpoints",
+        ),
     ]
 
 
@@ -105,12 +104,12 @@ def progress_words(progress: VerifyProgress | None) -> str:
 def checkpoint_table(checkpoints: Sequence[RecordCheckpoint]) -> h.Node:
     if not checkpoints:
         return h.p["No checkpoint is signed yet. Each chain that has grown is signed every five minutes."]
-    return h.div(".wide", tabindex="0", role="region", aria_label="Checkpoints")[
-        h.table(".endpoints")[
-            h.thead[h.tr[(h.th(scope="col")[each] for each in ("Chain", "Links", "Signed", "Root", "File"))]],
-            h.tbody[(_checkpoint(each) for each in checkpoints)],
-        ]
-    ]
+    return wide_table(
+        "Checkpoints",
+        ("Chain", "Links", "Signed", "Root", "File"),
+        (_checkpoint(each) for each in checkpoints),
+        style="endpoints",
+    )
 
 
 def _checkpoint(checkpoint: RecordCheckpoint) -> h.Element:

@@ -10,6 +10,7 @@ import msgspec
 
 from clearhold.api.alerts.schemas import AlertDetail
 from clearhold.api.alerts.summaries import AlertSummary
+from clearhold.api.console.components.wide import wide_table
 from clearhold.api.console.components.words import SENTENCE_LETTERS, band_mark, count, moment, outsider, outsider_prose
 from clearhold.api.dispositions.routes import Disposition
 from clearhold.api.preflight.schemas import PreflightDetail
@@ -139,13 +140,11 @@ def features(values: Mapping[str, Any], version: str) -> h.Node:
         return None
     return h.details[
         h.summary[f"{count(len(measured), 'measured input')} ({version})"],
-        h.div(".wide", tabindex="0", role="region", aria_label="Inputs")[
-            h.table[
-                h.tbody[
-                    (h.tr[h.th(scope="row")[h.code[name]], h.td[_value(value)]] for name, value in measured.items())
-                ]
-            ]
-        ],
+        wide_table(
+            "Measured inputs",
+            ("Input", "Value"),
+            (h.tr[h.th(scope="row")[h.code[name]], h.td[_value(value)]] for name, value in measured.items()),
+        ),
     ]
 
 

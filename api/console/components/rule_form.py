@@ -185,10 +185,19 @@ def _value_part(at: int, row: tuple[str, str, str], refusal: str | None) -> h.No
         none = h.option(value="", selected=not typed)["choose"]
         options = [h.option(value=each, selected=typed[:1] == [each])[each] for each in choices]
         return h.label[label, h.select(**common)[none, options]]
-    return h.fieldset(".choices", **invalid_)[
+    return h.fieldset(".choices", aria_describedby=invalid_.get("aria_describedby"))[
         h.legend[label],
         (
-            h.label[h.input(type="checkbox", name=f"value.{at}", value=each, checked=each in typed), f" {each}"]
+            h.label[
+                h.input(
+                    type="checkbox",
+                    name=f"value.{at}",
+                    value=each,
+                    checked=each in typed,
+                    aria_invalid=invalid_.get("aria_invalid"),
+                ),
+                f" {each}",
+            ]
             for each in choices
         ),
     ]

@@ -7,6 +7,7 @@ import htpy as h
 import msgspec
 
 from clearhold.api.console.components.timeline import thing_path
+from clearhold.api.console.components.wide import wide_table
 from clearhold.api.console.components.words import NO_VALUE, count, moment, money, outsider
 from clearhold.api.rules.schemas import FIELDS, RuleField
 from clearhold.features.core.measured import Measured
@@ -87,23 +88,18 @@ def compared(texts: Mapping[str, Rule], label: str) -> h.Element | None:
     changed = [name for name in names if len({parts.get(name) for parts in columns.values()}) > 1]
     if not changed:
         return None
-    return h.div(".wide", tabindex="0", role="region", aria_label=label)[
-        h.table(".endpoints")[
-            h.thead[h.tr[(h.th(scope="col")[each] for each in ("Part", *columns))]],
-            h.tbody[
-                (
-                    h.tr[
-                        h.th(scope="row")[name],
-                        (
-                            h.td(data_label=heading)[outsider(parts.get(name), NO_VALUE)]
-                            for heading, parts in columns.items()
-                        ),
-                    ]
-                    for name in changed
-                )
-            ],
-        ]
-    ]
+    return wide_table(
+        label,
+        ("Part", *columns),
+        (
+            h.tr[
+                h.th(scope="row")[name],
+                (h.td(data_label=heading)[outsider(parts.get(name), NO_VALUE)] for heading, parts in columns.items()),
+            ]
+            for name in changed
+        ),
+        style="endpoints",
+    )
 
 
 def _parts(rule: Rule) -> dict[str, str]:

@@ -4,6 +4,7 @@ from typing import Any
 
 import htpy as h
 
+from clearhold.api.console.components.wide import wide_table
 from clearhold.api.console.components.words import count, moment
 from clearhold.features.core.measured import Measured
 from clearhold.features.core.scorecards import CardSignal, Scorecard, ShadowComparison
@@ -29,17 +30,15 @@ def _stretches(signal: CardSignal) -> str:
 
 
 def signal_table(card: Scorecard) -> h.Element:
-    return h.div(".wide", tabindex="0", role="region", aria_label="Points by signal")[
-        h.table(".endpoints")[
-            h.thead[h.tr[(h.th(scope="col")[each] for each in ("Signal", "Points by its measure"))]],
-            h.tbody[
-                (
-                    h.tr[h.th(scope="row")[h.code[each.id]], h.td(data_label="Points")[_stretches(each)]]
-                    for each in card.signals
-                )
-            ],
-        ]
-    ]
+    return wide_table(
+        "Points by signal",
+        ("Signal", "Points by its measure"),
+        (
+            h.tr[h.th(scope="row")[h.code[each.id]], h.td(data_label="Points")[_stretches(each)]]
+            for each in card.signals
+        ),
+        style="endpoints",
+    )
 
 
 def comparison_view(compared: ShadowComparison) -> h.Element:

@@ -10,6 +10,7 @@ from typing import Final
 
 import htpy as h
 
+from clearhold.api.console.components.wide import wide_table
 from clearhold.api.console.components.words import (
     NO_VALUE,
     SENTENCE_LETTERS,
@@ -69,7 +70,7 @@ def grouped_rows(
         group = group_of(stack, now)
         if group != last:
             number = f" · {numbers[group]:,}" if numbers is not None else ""
-            yield h.li(f".group.{group.value}")[f"{group.value}{number}"]
+            yield h.li(f".group.{group.value}")[h.span(role="heading", aria_level="2")[f"{group.value}{number}"]]
             last = group
         yield row(stack, programs, now)
 
@@ -89,7 +90,7 @@ def row(stack: Stack, programs: Mapping[str, str], now: int) -> h.Element:
             if stack.size > 1
             else None,
             who(stack, programs),
-            h.code[stack.who.id],
+            h.code(aria_hidden="true" if stack.who.name else None)[stack.who.id],
             outsider(programs.get(stack.program_id)),
             h.span(".sentence")[_marks(stack), outsider(stack.sentence, most=SENTENCE_LETTERS)],
         ]
@@ -143,12 +144,7 @@ def _marks(stack: Stack) -> str:
 def stack_table(stacks: Sequence[Stack], programs: Mapping[str, str], now: int) -> h.Element:
     """The same as a table: one tab stop a row, nothing by script."""
     heads = ("Due", "Band", "Alerts", "Who", "What", "Program", "Held", "Opened")
-    return h.div(".wide", tabindex="0", role="region", aria_label="Stacks")[
-        h.table(".stack-table")[
-            h.thead[h.tr[(h.th(scope="col")[each] for each in heads)]],
-            h.tbody[(_line(each, programs, now) for each in stacks)],
-        ]
-    ]
+    return wide_table("Stacks", heads, (_line(each, programs, now) for each in stacks), style="stack-table")
 
 
 def _line(stack: Stack, programs: Mapping[str, str], now: int) -> h.Element:

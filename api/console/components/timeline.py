@@ -44,7 +44,7 @@ def _days(entries: Sequence[TimelineEntry]) -> Iterable[h.Element]:
 def _line(entry: TimelineEntry) -> h.Element:
     return h.li(class_=f"event {entry.kind.value}")[
         h.time(datetime=entry.at, title=entry.at)[entry.at[11:16]],
-        h.span(".sign", title=entry.kind.value)[SIGNS[entry.kind]],
+        h.span(".sign", title=entry.kind.value, aria_hidden="true")[SIGNS[entry.kind]],
         h.div[outsider_prose(entry.sentence), " ", _link(entry)],
     ]
 

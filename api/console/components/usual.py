@@ -9,6 +9,7 @@ from typing import Any, Final
 
 import htpy as h
 
+from clearhold.api.console.components.wide import wide
 from clearhold.api.console.components.words import count
 from clearhold.api.transfers.service import TransferSummary
 from clearhold.features.core.instants import DAY_US, written_instant
@@ -43,7 +44,7 @@ def usual(
     ]
     return h.section("#usual.usual", tabindex="-1")[
         h.h2["Usual"],
-        h.div(".wide", tabindex="0", role="region", aria_label="Amounts")[_strip(recent, marked, lines, since, now)],
+        wide("Amounts", _strip(recent, marked, lines, since, now)),
         h.ul(".legend")[(h.li[f"{words}: {money(value)}"] for words, value in lines)],
         h.dl(".facts")[_counts(features)],
     ]

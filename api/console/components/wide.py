@@ -1,6 +1,6 @@
 """Content that may be wider than the page: a region with a name, which scrolls sideways by itself, also by keys."""
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Sequence
 from typing import Final
 
 import htpy as h
@@ -25,7 +25,14 @@ def wide_table(
         name,
         h.table(class_=style)[
             h.caption(".hidden")[name],
-            h.thead[h.tr[(h.th(scope="col", class_="number" if each in figures else None)[each] for each in heads)]],
+            h.thead[
+                h.tr[
+                    (
+                        h.th(scope="col", class_="number" if isinstance(each, str) and each in figures else None)[each]
+                        for each in heads
+                    )
+                ]
+            ],
             h.tbody[rows],
         ],
     )
@@ -34,10 +41,3 @@ def wide_table(
 def unseen(words: str) -> h.Element:
     """Words for readers of screens alone."""
     return h.span(".hidden")[words]
-
-
-def labelled(heads: Sequence[str], first: h.Node, others: Iterable[h.Node]) -> h.Element:
-    """A row whose first cell heads it; the others name those of their columns, for a page too narrow for a table."""
-    return h.tr[
-        h.th(scope="row")[first], (h.td(data_label=head)[cell] for head, cell in zip(heads[1:], others, strict=True))
-    ]

@@ -105,7 +105,13 @@ def marked(text: str) -> str:
 
 
 def key(name: str) -> h.Element:
+    """A key within a sentence."""
     return h.kbd[name]
+
+
+def hint(*names: str) -> h.Element:
+    """The keys of a control, which tells them to readers of screens by its ``aria-keyshortcuts``."""
+    return h.span(".keys", aria_hidden="true")[((" ", h.kbd[each]) for each in names)]
 
 
 def count(number: int, one: str, several: str | None = None) -> str:

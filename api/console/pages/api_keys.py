@@ -7,6 +7,7 @@ import htpy as h
 import msgspec
 
 from clearhold.api.console.components.settings import KEYS, confirmed, done, refusal, secret_once, settings_frame, tick
+from clearhold.api.console.components.wide import unseen, wide_table
 from clearhold.api.console.components.words import count, moment, outsider, span
 from clearhold.api.console.visit import Answer, HtmlAnswer, RedirectAnswer, Visit
 from clearhold.api.http.envelope import retry_headers
@@ -104,17 +105,7 @@ def _table(visit: Visit, keys: list[ApiKey], names: Mapping[str, str]) -> h.Node
     if not keys:
         return h.p["No keys."]
     heads = ("Name", "Begins with", "Reaches", "May", "Last used", "Created")
-    return h.div(".wide", tabindex="0", role="region", aria_label="Keys")[
-        h.table[
-            h.thead[
-                h.tr[
-                    (h.th(scope="col")[each] for each in heads),
-                    h.th(scope="col")[h.span(".hidden")["Revoke"]],
-                ]
-            ],
-            h.tbody[(_row(visit, each, names) for each in keys)],
-        ]
-    ]
+    return wide_table("Keys", (*heads, unseen("Revoke")), (_row(visit, each, names) for each in keys))
 
 
 def _row(visit: Visit, key: ApiKey, names: Mapping[str, str]) -> h.Element:

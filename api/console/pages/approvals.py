@@ -20,7 +20,8 @@ from clearhold.api.console.components.requests import (
     way_to_stack,
 )
 from clearhold.api.console.components.settings import CONFIGURATION, POLICIES, SCORECARDS
-from clearhold.api.console.components.words import count, moment, outsider, outsider_prose
+from clearhold.api.console.components.wide import wide_table
+from clearhold.api.console.components.words import moment, outsider, outsider_prose
 from clearhold.api.console.four_eyes import approval_note
 from clearhold.api.console.visit import Answer, HtmlAnswer, RedirectAnswer, Visit
 from clearhold.api.http.envelope import retry_headers
@@ -244,22 +245,18 @@ def _answers(ended: Sequence[Action]) -> h.Node:
     if not ended:
         return h.p["Nothing was answered yet."]
     heads = ("Action", "On", "Requested by", "Answer", "By", "Note")
-    return h.div(".wide", tabindex="0", role="region", aria_label="Answered requests")[
-        h.table[
-            h.caption(".hidden")[count(len(ended), "answered request")],
-            h.thead[h.tr[(h.th(scope="col")[each] for each in heads)]],
-            h.tbody[
-                (
-                    h.tr[
-                        h.td[ACTION_WORDS[each.type]],
-                        h.td[h.code[each.target_id], " ", way_to_stack(each, "its stack")],
-                        h.td[outsider(each.requested_by)],
-                        h.td[each.status.value, _dry_run(each)],
-                        h.td[outsider(each.approved_by or each.ended_by, "one person was enough")],
-                        h.td[outsider_prose(each.note or each.error)],
-                    ]
-                    for each in ended
-                )
-            ],
-        ]
-    ]
+    return wide_table(
+        "Answered requests",
+        heads,
+        (
+            h.tr[
+                h.td[ACTION_WORDS[each.type]],
+                h.td[h.code[each.target_id], " ", way_to_stack(each, "its stack")],
+                h.td[outsider(each.requested_by)],
+                h.td[each.status.value, _dry_run(each)],
+                h.td[outsider(each.approved_by or each.ended_by, "one person was enough")],
+                h.td[outsider_prose(each.note or each.error)],
+            ]
+            for each in ended
+        ),
+    )

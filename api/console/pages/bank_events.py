@@ -9,6 +9,7 @@ import msgspec
 
 from clearhold.api.console.components.settings import EVENTS, settings_frame
 from clearhold.api.console.components.timeline import thing_path
+from clearhold.api.console.components.wide import wide_table
 from clearhold.api.console.components.words import moment, outsider
 from clearhold.api.console.pages.api_keys import program_choice
 from clearhold.api.console.visit import Answer, HtmlAnswer, Visit
@@ -95,12 +96,9 @@ def _table(page: EventPage, programs: Mapping[str, Program]) -> h.Node:
     if not page.data:
         return h.p["No such event: each event that was sent took effect, or is older or a repeat."]
     heads = ("Received", "Result", "Fault", "Type", "Program")
-    return h.div(".wide", tabindex="0", role="region", aria_label="Events")[
-        h.table(".endpoints")[
-            h.thead[h.tr[(h.th(scope="col")[each] for each in heads)]],
-            h.tbody[(_row(each, programs.get(each.program_id)) for each in page.data)],
-        ]
-    ]
+    return wide_table(
+        "Events", heads, (_row(each, programs.get(each.program_id)) for each in page.data), style="endpoints"
+    )
 
 
 def _row(event: EventSummary, program: Program | None) -> h.Element:

@@ -23,6 +23,7 @@ from clearhold.api.config.schemas import (
 from clearhold.api.config.yaml_text import HEAD, body_text, written_file, written_head
 from clearhold.api.console.components.dry_runs import dry_run_view
 from clearhold.api.console.components.settings import CONFIGURATION, done, refusal, settings_frame
+from clearhold.api.console.components.wide import wide_table
 from clearhold.api.console.components.words import count, outsider
 from clearhold.api.console.typed_yaml import typed_yaml
 from clearhold.api.console.visit import Answer, FileAnswer, HtmlAnswer, RedirectAnswer, Visit
@@ -266,21 +267,19 @@ def _change(change: PlannedChange, programs: Mapping[str, str]) -> h.Element:
     heads = ("Field", "In force", "Afterwards")
     return h.section(".planned")[
         h.h3[h.code[outsider(change.path, most=None)], f" {change.change.value}"],
-        h.div(".wide", tabindex="0", role="region", aria_label=f"Fields of {change.path}")[
-            h.table(".endpoints")[
-                h.thead[h.tr[(h.th(scope="col")[each] for each in heads)]],
-                h.tbody[
-                    (
-                        h.tr[
-                            h.th(scope="row")[h.code[outsider(each.field, most=None)]],
-                            h.td(".words", data_label=heads[1])[_side(each, "before")],
-                            h.td(".words", data_label=heads[2])[_side(each, "after")],
-                        ]
-                        for each in change.fields
-                    )
-                ],
-            ]
-        ]
+        wide_table(
+            f"Fields of {change.path}",
+            heads,
+            (
+                h.tr[
+                    h.th(scope="row")[h.code[outsider(each.field, most=None)]],
+                    h.td(".words", data_label=heads[1])[_side(each, "before")],
+                    h.td(".words", data_label=heads[2])[_side(each, "after")],
+                ]
+                for each in change.fields
+            ),
+            style="endpoints",
+        )
         if change.fields
         else None,
         h.p[_backtest(change.backtest)] if change.backtest is not None else None,

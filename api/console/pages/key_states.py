@@ -7,6 +7,7 @@ import htpy as h
 
 from clearhold.api.bank_keys.routes import BankApiKey, SharedKeyState, WebhookSecretState
 from clearhold.api.console.components.settings import BANK_KEYS, SIGNING_KEYS, settings_frame
+from clearhold.api.console.components.wide import wide_table
 from clearhold.api.console.components.words import count, moment, outsider
 from clearhold.api.console.visit import Answer, HtmlAnswer, Visit
 from clearhold.api.signing_keys.routes import PublicKey
@@ -55,24 +56,22 @@ async def signing_keys(visit: Visit) -> Answer:
 
 def _signing_table(keys: tuple[PublicKey, ...]) -> h.Element:
     heads = ("State", "Signs", "Signs from", "Created", "Key id", "Public key (x)")
-    return h.div(".wide", tabindex="0", role="region", aria_label="Signing keys")[
-        h.table(".endpoints")[
-            h.thead[h.tr[(h.th(scope="col")[each] for each in heads)]],
-            h.tbody[
-                (
-                    h.tr[
-                        h.td(".words", data_label="State")[_STATES[each.state]],
-                        h.td(data_label="Signs")[_PURPOSES[each.purpose]],
-                        h.td(data_label="Signs from")[moment(each.signs_from)],
-                        h.td(data_label="Created")[moment(each.created_at)],
-                        h.td(".words", data_label="Key id")[h.span(".mono")[each.kid]],
-                        h.td(".words", data_label="Public key")[h.span(".mono")[each.x]],
-                    ]
-                    for each in keys
-                )
-            ],
-        ]
-    ]
+    return wide_table(
+        "Signing keys",
+        heads,
+        (
+            h.tr[
+                h.td(".words", data_label="State")[_STATES[each.state]],
+                h.td(data_label="Signs")[_PURPOSES[each.purpose]],
+                h.td(data_label="Signs from")[moment(each.signs_from)],
+                h.td(data_label="Created")[moment(each.created_at)],
+                h.td(".words", data_label="Key id")[h.span(".mono")[each.kid]],
+                h.td(".words", data_label="Public key")[h.span(".mono")[each.x]],
+            ]
+            for each in keys
+        ),
+        style="endpoints",
+    )
 
 
 async def bank_keys(visit: Visit) -> Answer:
@@ -112,30 +111,28 @@ def _of_api(key: BankApiKey) -> h.Node:
 
 def _secret_table(secrets: tuple[WebhookSecretState, ...], programs: Mapping[str, Program]) -> h.Element:
     heads = ("Program", "Signature in", "Endpoint id", "Secrets")
-    return h.div(".wide", tabindex="0", role="region", aria_label="Secrets")[
-        h.table(".endpoints")[
-            h.thead[h.tr[(h.th(scope="col")[each] for each in heads)]],
-            h.tbody[
-                (
-                    h.tr[
-                        h.td(data_label="Program")[
-                            outsider(programs[each.program_id].name),
-                            " ",
-                            h.span(".simulated")["simulated"] if each.simulated is True else None,
-                        ],
-                        h.td(data_label="Signature in")[h.code[each.signature_header]],
-                        h.td(".words", data_label="Endpoint id")[outsider(each.webhook_endpoint_id, "not required")],
-                        h.td(".words", data_label="Secrets")[
-                            "one"
-                            if each.replaced_until is None
-                            else ["two: the replaced one counts until ", moment(each.replaced_until)]
-                        ],
-                    ]
-                    for each in secrets
-                )
-            ],
-        ]
-    ]
+    return wide_table(
+        "Secrets",
+        heads,
+        (
+            h.tr[
+                h.td(data_label="Program")[
+                    outsider(programs[each.program_id].name),
+                    " ",
+                    h.span(".simulated")["simulated"] if each.simulated is True else None,
+                ],
+                h.td(data_label="Signature in")[h.code[each.signature_header]],
+                h.td(".words", data_label="Endpoint id")[outsider(each.webhook_endpoint_id, "not required")],
+                h.td(".words", data_label="Secrets")[
+                    "one"
+                    if each.replaced_until is None
+                    else ["two: the replaced one counts until ", moment(each.replaced_until)]
+                ],
+            ]
+            for each in secrets
+        ),
+        style="endpoints",
+    )
 
 
 def _by_admin(*calls: str) -> h.Node:

@@ -90,6 +90,7 @@ async def show_commands(visit: Visit) -> Answer:
         h.input("#command", type="search", aria_label="Command", placeholder="Type a command", autocomplete="off")
         if is_dialog
         else None,
+        h.p(".hidden", role="status") if is_dialog else None,
         h.ul[
             (
                 h.li[h.a(href=path)[name, h.span[h.kbd["g"], " ", h.kbd[letter]]]]

@@ -9,7 +9,8 @@ import structlog
 
 from clearhold.api.console.components.passkeys import invitation_form, invitation_table, passkey_table
 from clearhold.api.console.components.settings import PEOPLE, settings_frame
-from clearhold.api.console.components.words import count, moment, outsider, span
+from clearhold.api.console.components.wide import unseen, wide_table
+from clearhold.api.console.components.words import count, marked, moment, outsider, span
 from clearhold.api.console.visit import Answer, HtmlAnswer, RedirectAnswer, Visit
 from clearhold.features.core.entries.actions import same_person
 from clearhold.features.core.errors import ErrorCode, NotFoundError
@@ -100,18 +101,11 @@ def _person(visit: Visit, sessions: list[Session]) -> h.Element:
     )
     return h.section(".person")[
         h.header[h.h2[outsider(name)], end_all if writes and len(sessions) > 1 else None],
-        h.div(".wide")[
-            h.table[
-                h.caption(".hidden")["Sessions of ", outsider(name)],
-                h.thead[
-                    h.tr[
-                        (h.th(scope="col")[each] for each in ("Since", "Last request", "Signed in by", "Address")),
-                        h.th(scope="col")[h.span(".hidden")["End"]],
-                    ]
-                ],
-                h.tbody[(_row(visit, each, writes=writes) for each in sessions)],
-            ]
-        ],
+        wide_table(
+            f"Sessions of {marked(name)}",
+            ("Since", "Last request", "Signed in by", "Address", unseen("End")),
+            (_row(visit, each, writes=writes) for each in sessions),
+        ),
     ]
 
 

@@ -12,6 +12,7 @@ from clearhold.api.console.components.nested import change_table, parts_of
 from clearhold.api.console.components.policy_fields import texts_of, typed_body
 from clearhold.api.console.components.policy_form import PolicyForm
 from clearhold.api.console.components.settings import POLICIES, done, refusal, settings_frame
+from clearhold.api.console.components.wide import wide_table
 from clearhold.api.console.components.words import count, moment, outsider
 from clearhold.api.console.visit import MAIN, Answer, HtmlAnswer, RedirectAnswer, Visit
 from clearhold.api.http.envelope import retry_headers
@@ -60,22 +61,20 @@ def _of_kind(kind: PolicyPrefix, versions: list[Policy], programs: Mapping[str, 
     heads = ("Version", "Of", "State", "Written")
     return h.section(".person", id=kind.value)[
         h.h2[f"{KINDS[kind]} ({count(len(versions), 'version')})"],
-        h.div(".wide", tabindex="0", role="region", aria_label=KINDS[kind])[
-            h.table(".endpoints")[
-                h.thead[h.tr[(h.th(scope="col")[each] for each in heads)]],
-                h.tbody[
-                    (
-                        h.tr[
-                            h.th(scope="row")[h.a(href=f"{PATH}/{each.id}")[each.version]],
-                            h.td(data_label="Of")[outsider(programs.get(each.program_id or ""), "the whole bank")],
-                            h.td(data_label="State")["● in force" if each.active else "○ not in force"],
-                            h.td(data_label="Written")[moment(each.created_at)],
-                        ]
-                        for each in versions
-                    )
-                ],
-            ]
-        ]
+        wide_table(
+            KINDS[kind],
+            heads,
+            (
+                h.tr[
+                    h.th(scope="row")[h.a(href=f"{PATH}/{each.id}")[each.version]],
+                    h.td(data_label="Of")[outsider(programs.get(each.program_id or ""), "the whole bank")],
+                    h.td(data_label="State")["● in force" if each.active else "○ not in force"],
+                    h.td(data_label="Written")[moment(each.created_at)],
+                ]
+                for each in versions
+            ),
+            style="endpoints",
+        )
         if versions
         else h.p["None."],
     ]

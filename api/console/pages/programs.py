@@ -25,7 +25,8 @@ from clearhold.api.console.components.program_days import (
     score_days,
     trend,
 )
-from clearhold.api.console.components.program_rows import PATH, ProgramAddress, program_list
+from clearhold.api.console.components.program_rows import PROGRAMS, ProgramAddress, program_list
+from clearhold.api.console.components.wide import wide_table
 from clearhold.api.console.components.words import band_mark, count, outsider
 from clearhold.api.console.pages.bank_events import faults_of_program, newest_faults
 from clearhold.api.console.visit import Answer, HtmlAnswer, RedirectAnswer, Visit
@@ -39,11 +40,13 @@ from clearhold.api.lists.lists import moments_exist
 from clearhold.api.overview.routes import OverviewQuery
 from clearhold.api.reports.kri_words import NOT_MEASURED, kri_name, limit_words, measured
 from clearhold.api.reports.schemas import ProgramReport, ProgramReportQuery
+from clearhold.features.catalogue.kris import KriValue
 from clearhold.features.core.errors import RiskError, UnavailableError
 from clearhold.features.core.instants import DAY_US, DAYS_7, format_instant, week_of
 from clearhold.features.core.principal import KeyScope
 from clearhold.features.policy.program_autonomy import ProgramAutonomy
 
+PATH: Final = PROGRAMS
 WEEKS: Final = 8
 FAULTS: Final = 5
 TRANSITIONS: Final = 12
@@ -212,32 +215,30 @@ def _kris(view: ProgramView) -> h.Node:
         return h.p["No snapshot of the indicators was taken yet."]
     before = {each.name: each.from_ for each in report.kri_deltas}
     past = f"{days} days before"
-    heads = ("Indicator", "State", "Value", f"{days} days", past, "Limit", "n")
-    figures = {"Value", past, "Limit", "n"}
-    table = h.div(".wide", tabindex="0", role="region", aria_label="Key risk indicators")[
-        h.table(".kris")[
-            h.thead[h.tr[(h.th(scope="col", class_="number" if each in figures else None)[each] for each in heads)]],
-            h.tbody[
-                (
-                    h.tr[
-                        h.th(scope="row")[kri_name(name)],
-                        h.td(class_=kri.status.value)[
-                            h.span(aria_hidden="true")[STATES[kri.status]],
-                            " not measured" if kri.status == "unmeasured" else f" {kri.status.value}",
-                        ],
-                        h.td(".number")[measured(name, kri.unit, kri.value), _caveat(kri.note)],
-                        h.td[trend(view.days, name, kri)],
-                        h.td(".number")[measured(name, kri.unit, before.get(name))],
-                        h.td(".number")[limit_words(name, kri.unit, kri.threshold)],
-                        h.td(".number")[f"{kri.n:,}"],
-                    ]
-                    for name, kri in report.kris.items()
-                )
-            ],
+    table = wide_table(
+        "Key risk indicators",
+        ("Indicator", "State", "Value", f"{days} days", past, "Limit", "n"),
+        (_kri_row(view, name, kri, before.get(name)) for name, kri in report.kris.items()),
+        style="kris",
+        figures=("Value", past, "Limit", "n"),
+    )
+    never = h.p(".small")[f"{NOT_MEASURED} is not measured, and counts for nothing in the score. It is never 0."]
+    return [table, never, indicator_table(view.days, [*report.kris])]
+
+
+def _kri_row(view: ProgramView, name: str, kri: KriValue, past: float | None) -> h.Element:
+    return h.tr[
+        h.th(scope="row")[kri_name(name)],
+        h.td(class_=kri.status.value)[
+            h.span(aria_hidden="true")[STATES[kri.status]],
+            " not measured" if kri.status == "unmeasured" else f" {kri.status.value}",
         ],
-        h.p(".small")[f"{NOT_MEASURED} is not measured, and counts for nothing in the score. It is never 0."],
+        h.td(".number")[measured(name, kri.unit, kri.value), _caveat(kri.note)],
+        h.td[trend(view.days, name, kri)],
+        h.td(".number")[measured(name, kri.unit, past)],
+        h.td(".number")[limit_words(name, kri.unit, kri.threshold)],
+        h.td(".number")[f"{kri.n:,}"],
     ]
-    return [table, indicator_table(view.days, [*report.kris])]
 
 
 def _caveat(note: str | msgspec.UnsetType) -> h.Node:

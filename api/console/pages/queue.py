@@ -13,7 +13,7 @@ import msgspec
 from clearhold.api.console.components.queue_filters import PATH as PATH
 from clearhold.api.console.components.queue_filters import PROGRAM, QueueAddress, chips, filter_form, order_menu
 from clearhold.api.console.components.stack_rows import DueGroup, day_end, group_of, grouped_rows, row, stack_table
-from clearhold.api.console.components.words import count, key
+from clearhold.api.console.components.words import count, hint, key
 from clearhold.api.console.visit import Answer, HtmlAnswer, Visit
 from clearhold.api.http.request_schema import RequestSchema
 from clearhold.api.stacks.schemas import StackPage, StacksQuery
@@ -148,8 +148,8 @@ async def _news(visit: Visit, view: QueueView) -> h.Node:
     counts, as_of = _counts(totals, visit.now)
     if not news:
         return counts, as_of
-    bar = h.a(".bar-new", href=view.address.href(), data_key=".", data_show=True)[
-        f"{news} since {since[11:16]} · show ", key(".")
+    bar = h.a(".bar-new", href=view.address.href(), data_key=".", aria_keyshortcuts=".", data_show=True)[
+        f"{news} since {since[11:16]} · show", hint(".")
     ]
     return counts, bar
 
@@ -181,7 +181,7 @@ def _chunk(visit: Visit, view: QueueView, page: StackPage, totals: StackTotals |
         if view.is_by_due
         else (row(each, names, visit.now) for each in page.data)
     )
-    return h.ol(".chunk")[rows], _further(visit, view, page)
+    return h.ol(".chunk", aria_label="Stacks: time left, band, party, sentence")[rows], _further(visit, view, page)
 
 
 def _numbers(totals: StackTotals) -> dict[DueGroup, int]:

@@ -26,6 +26,7 @@ from clearhold.api.console.components.rules import (
     transfers,
 )
 from clearhold.api.console.components.settings import done, refusal
+from clearhold.api.console.components.wide import wide_table
 from clearhold.api.console.components.words import NO_VALUE, count, outsider
 from clearhold.api.console.visit import Answer, HtmlAnswer, RedirectAnswer, Visit
 from clearhold.api.http.envelope import retry_headers
@@ -81,23 +82,21 @@ async def show_all(visit: Visit) -> Answer:
 
 def _table(rules: tuple[Rule, ...], shadows: Mapping[str, ShadowReport | str]) -> h.Element:
     heads = ("Rule", "Newest text", "Action", "Severity", "Shadow matches")
-    return h.div(".wide", tabindex="0", role="region", aria_label="Rules")[
-        h.table(".endpoints")[
-            h.thead[h.tr[(h.th(scope="col")[each] for each in heads)]],
-            h.tbody[
-                (
-                    h.tr[
-                        h.th(scope="row")[h.a(href=f"{PATH}/{each.id}")[outsider(each.name)]],
-                        h.td(data_label="Newest text")[each.status.value],
-                        h.td(data_label="Action")[each.action.value],
-                        h.td(data_label="Severity")[each.severity.value],
-                        h.td(data_label="Shadow matches")[_shadow_cell(shadows.get(each.id))],
-                    ]
-                    for each in rules
-                )
-            ],
-        ]
-    ]
+    return wide_table(
+        "Rules",
+        heads,
+        (
+            h.tr[
+                h.th(scope="row")[h.a(href=f"{PATH}/{each.id}")[outsider(each.name)]],
+                h.td(data_label="Newest text")[each.status.value],
+                h.td(data_label="Action")[each.action.value],
+                h.td(data_label="Severity")[each.severity.value],
+                h.td(data_label="Shadow matches")[_shadow_cell(shadows.get(each.id))],
+            ]
+            for each in rules
+        ),
+        style="endpoints",
+    )
 
 
 def _shadow_cell(report: ShadowReport | str | None) -> str:

@@ -11,6 +11,7 @@ from clearhold.api.config.yaml_text import body_text
 from clearhold.api.console.components.nested import change_table
 from clearhold.api.console.components.scorecards import comparison_view, points_of, signal_table
 from clearhold.api.console.components.settings import SCORECARDS, done, refusal, settings_frame
+from clearhold.api.console.components.wide import wide_table
 from clearhold.api.console.components.words import count, moment, outsider
 from clearhold.api.console.typed_yaml import typed_yaml
 from clearhold.api.console.visit import Answer, HtmlAnswer, RedirectAnswer, Visit
@@ -52,24 +53,22 @@ async def show_all(visit: Visit) -> Answer:
         visit,
         h.h1["Scorecards"],
         h.p["The points that each signal of a transfer gives. A version is never edited; a change is a new card."],
-        h.div(".wide", tabindex="0", role="region", aria_label="Scorecards")[
-            h.table(".endpoints")[
-                h.thead[h.tr[(h.th(scope="col")[each] for each in heads)]],
-                h.tbody[
-                    (
-                        h.tr[
-                            h.th(scope="row")[h.a(href=f"{PATH}/{each.version}")[each.version]],
-                            h.td(data_label="Name")[outsider(each.name)],
-                            h.td(data_label="Of")[outsider(programs.get(each.program_id or ""), "the whole bank")],
-                            h.td(data_label="State")[_state(each)],
-                            h.td(data_label="Newest report")[moment(each.reports[0].made_at if each.reports else None)],
-                            h.td(data_label="Proposed")[moment(each.created_at)],
-                        ]
-                        for each in versions
-                    )
-                ],
-            ]
-        ],
+        wide_table(
+            "Scorecards",
+            heads,
+            (
+                h.tr[
+                    h.th(scope="row")[h.a(href=f"{PATH}/{each.version}")[each.version]],
+                    h.td(data_label="Name")[outsider(each.name)],
+                    h.td(data_label="Of")[outsider(programs.get(each.program_id or ""), "the whole bank")],
+                    h.td(data_label="State")[_state(each)],
+                    h.td(data_label="Newest report")[moment(each.reports[0].made_at if each.reports else None)],
+                    h.td(data_label="Proposed")[moment(each.created_at)],
+                ]
+                for each in versions
+            ),
+            style="endpoints",
+        ),
         h.p[h.a(href="/console/quality")["Quality"], " has the figures of the card in force."],
     )
     return HtmlAnswer("Scorecards", content)

@@ -79,9 +79,7 @@ def _group(name: str, group: SearchGroup) -> h.Element:
 
 def _hit(kind: str, hit: SearchHit) -> h.Node:
     return (
-        h.a(href=_path(kind, hit))[h.code[hit.id]],
-        " ",
-        outsider(hit.name),
+        h.a(href=_path(kind, hit))[(outsider(hit.name), " ") if hit.name else None, h.code[hit.id]],
         f" {money(hit.amount_cents, hit.currency)}" if hit.amount_cents is not None else None,
         f" ••{hit.account_last4}" if hit.account_last4 is not None else None,
         f" {hit.status}" if hit.status is not None else None,

@@ -24,6 +24,7 @@ def warning(visit: Visit) -> h.Element:
     return h.dialog(
         "#session-end",
         aria_labelledby="session-end-title",
+        aria_describedby="session-end-words",
         data_left=str(_left_s(visit)),
         data_more=str(_more_s(visit)),
     )[

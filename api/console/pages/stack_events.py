@@ -6,6 +6,7 @@ import htpy as h
 
 from clearhold.api.console.components.below import link_below, part_heading
 from clearhold.api.console.components.stack_rows import who
+from clearhold.api.console.components.wide import wide_table
 from clearhold.api.console.components.words import moment, outsider
 from clearhold.api.console.pages.bank_events import fault_of, path_of_event
 from clearhold.api.console.visit import Answer, HtmlAnswer, Visit
@@ -53,12 +54,7 @@ def _table(page: EventPage) -> h.Node:
         return h.p["The bank sent no event about it or its transfers that is still in the log."]
     heads = ("Received", "Event", "About", "Result")
     return [
-        h.div(".wide", tabindex="0", role="region", aria_label=_TITLE)[
-            h.table(".endpoints")[
-                h.thead[h.tr[(h.th(scope="col")[each] for each in heads)]],
-                h.tbody[(_row(each) for each in page.data)],
-            ]
-        ],
+        wide_table(_TITLE, heads, (_row(each) for each in page.data), style="endpoints"),
         h.p(".small")[f"There are older ones; these are the newest {NEWEST}."] if page.has_more else None,
     ]
 

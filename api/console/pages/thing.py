@@ -55,10 +55,11 @@ async def show(visit: Visit) -> Answer:
         _newest(visit, kind, id_),
     )
     limits = await _limits(visit, stated)
+    name = _program_name(visit, id_) if kind == TimelineSubject.PROGRAM else _name(stated, report)
     content = h.div(".thing")[
         h.header[
             h.p(".small")[kind],
-            h.h1[_name(stated, report), h.code[id_]],
+            h.h1[(outsider(name), " ") if name else None, h.code[id_]],
             _score(explained),
             _ways_on(visit, kind, id_),
             proof_form(visit, kind, id_),
@@ -71,7 +72,7 @@ async def show(visit: Visit) -> Answer:
         h.section[h.h2["Alerts"], _alert_list(alerts)],
         h.section[h.h2["What happened"], _filters(visit, query), timeline(page.data), _more(visit, page)],
     ]
-    return HtmlAnswer(id_, content)
+    return HtmlAnswer(name or id_, content)
 
 
 async def alert(visit: Visit) -> Answer:
@@ -161,9 +162,14 @@ async def _newest(visit: Visit, kind: str, id_: str) -> Sequence[TransferSummary
     return await visit.services.transfers.newest(visit.principal, _TRANSFERS.read_query(query))
 
 
-def _name(stated: Stated | None, report: ActorReport | None) -> h.Node:
-    name = getattr(stated, "name", None) or getattr(stated, "owner_name", None) or (report and report.name)
-    return (outsider(name), " ") if name else None
+def _name(stated: Stated | None, report: ActorReport | None) -> str | None:
+    name: str | None = getattr(stated, "name", None) or getattr(stated, "owner_name", None)
+    return name or (None if report is None else report.name)
+
+
+def _program_name(visit: Visit, id_: str) -> str | None:
+    programs = visit.services.programs.list(visit.principal, source=None)
+    return next((each.name for each in programs if each.id == id_), None)
 
 
 def _ways_on(visit: Visit, kind: str, id_: str) -> h.Node:

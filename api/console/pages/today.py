@@ -13,7 +13,7 @@ from clearhold.api.actions.schemas import Action
 from clearhold.api.console.components.figures import score_mix
 from clearhold.api.console.components.program_rows import worst_programs
 from clearhold.api.console.components.requests import APPROVALS, WAITING_REQUESTS, waiting_line
-from clearhold.api.console.components.words import count, key, moment, money
+from clearhold.api.console.components.words import count, hint, moment, money
 from clearhold.api.console.frame import places_of
 from clearhold.api.console.visit import Answer, HtmlAnswer, RedirectAnswer, Visit
 from clearhold.api.counts.routes import DUE_SOON_US, Counts, CountsQuery
@@ -180,8 +180,9 @@ def _record(visit: Visit, checkpoints: tuple[RecordCheckpoint, ...]) -> h.Node:
     )
     return h.p[
         signed if checkpoints else "No checkpoint is signed yet. ",
-        h.a(visit.hx(get=verify, target="#verified", swap="innerHTML"), href=verify, data_key="v")["Verify"],
-        " ",
-        key("v"),
+        h.a(
+            visit.hx(get=verify, target="#verified", swap="innerHTML"), href=verify, data_key="v", aria_keyshortcuts="v"
+        )["Verify"],
+        hint("v"),
         h.span("#verified", aria_live="polite"),
     ]

@@ -9,6 +9,7 @@ import msgspec
 
 from clearhold.api.console.components.deliveries import SHAPES, state_words
 from clearhold.api.console.components.settings import WEBHOOKS, refusal, settings_frame
+from clearhold.api.console.components.wide import wide_table
 from clearhold.api.console.components.words import count, outsider
 from clearhold.api.console.pages import webhook
 from clearhold.api.console.pages.api_keys import program_choice
@@ -91,17 +92,12 @@ def _table(
     if not endpoints:
         return h.p["No endpoint is registered yet. Register one below."]
     heads = ("Endpoint", "Takes", "Of", "State", "Last delivery")
-    return h.div(".wide", tabindex="0", role="region", aria_label="Endpoints")[
-        h.table(".endpoints")[
-            h.thead[h.tr[(h.th(scope="col")[each] for each in heads)]],
-            h.tbody[
-                (
-                    _row(each, programs, _last(each, last[each.id]) if each.id in last else NOT_READ)
-                    for each in endpoints
-                )
-            ],
-        ]
-    ]
+    return wide_table(
+        "Endpoints",
+        heads,
+        (_row(each, programs, _last(each, last[each.id]) if each.id in last else NOT_READ) for each in endpoints),
+        style="endpoints",
+    )
 
 
 def _row(endpoint: WebhookEndpoint, programs: Mapping[str, Program], last: h.Node) -> h.Element:

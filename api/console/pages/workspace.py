@@ -28,7 +28,7 @@ from clearhold.api.console.components.words import (
     NAME_LETTERS,
     band_mark,
     count,
-    key,
+    hint,
     moment,
     money,
     outsider,
@@ -220,7 +220,7 @@ def _head(visit: Visit, view: WorkspaceView) -> h.Element:
         else None,
         h.p[_sentence(view)],
         h.nav(".jump", aria_label="On this page")[
-            h.a(href="#cleared", data_key="w")["How it would have cleared ", key("w")]
+            h.a(href="#cleared", data_key="w", aria_keyshortcuts="w")["How it would have cleared", hint("w")]
             if view.explained is not None
             else None,
             h.a(".to-decision", href="#decide")["To the decision"] if _decides(visit, view) else None,

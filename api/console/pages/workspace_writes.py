@@ -17,6 +17,7 @@ from clearhold.api.alerts.schemas import AppealRequest
 from clearhold.api.assignments.routes import AlertsAssignmentRequest
 from clearhold.api.console.components.comparison import comparison
 from clearhold.api.console.components.deciding import BY_OTHERS, SentDecision, results
+from clearhold.api.console.components.notes import assigned_notice
 from clearhold.api.console.components.requests import request_notice
 from clearhold.api.console.pages.queue import PATH as QUEUE
 from clearhold.api.console.pages.workspace import page_of
@@ -147,15 +148,16 @@ async def note(visit: Visit) -> Answer:
 
 
 async def assign(visit: Visit) -> Answer:
-    """The waiting alerts to a person, or to no one where the name is empty."""
+    """The waiting alerts to a person, or to no one where the name is empty; the page says which were refused."""
     stack_id = visit.params["stack_id"].lower()
     sent = {"alertIds": _checked(visit), "assignee": visit.form.get("assignee") or None}
     try:
         request, _ = _ASSIGNMENT.decode(msgspec.json.encode(sent))
-        await visit.services.assignments.assign_several(visit.principal, request, visit.effect_id())
+        answer = await visit.services.assignments.assign_several(visit.principal, request, visit.effect_id())
     except RiskError as error:
         return await _refused(visit, await view_of(visit, stack_id), error)
-    return RedirectAnswer(f"/console/stacks/{stack_id}#notes")
+    status = HTTPStatus.OK if answer.assigned else HTTPStatus.CONFLICT
+    return await page_of(visit, await view_of(visit, stack_id), None, status=status, above=assigned_notice(answer))
 
 
 async def _in_part(visit: Visit, stack_id: str, answer: DecidedAlerts) -> Answer:

@@ -4,7 +4,6 @@ import { startKeys } from './keys.js';
 import { startLive } from './live.js';
 import { startQueue } from './queue.js';
 import { startSending } from './sending.js';
-import './session.js';
 
 document.addEventListener('stack:opened', () => startDrafts());
 if (document.querySelector('form[data-draft]')) await import('./workspace.js'); // before keys choose in it
@@ -12,6 +11,18 @@ const queue = startQueue();
 startKeys(queue);
 startLive(queue);
 startSending(queue);
+
+// The warning before the session's end comes with its module, a minute before it is due; a tab may have slept till then.
+const left = Number(document.getElementById('session-end')?.dataset.left ?? Infinity);
+const onTime = () => {
+  if (document.hidden || (Date.now() - performance.timeOrigin) / 1000 < left - 180) return;
+  clearInterval(looking);
+  void import('./session.js');
+};
+const looking = setInterval(onTime, 5000);
+document.addEventListener('visibilitychange', onTime);
+onTime();
+
 const hasSecret = document.querySelector('[data-secret]') !== null || location.pathname.startsWith('/console/settings');
 if (hasSecret) void import('./secrets.js');
 if (document.querySelector('form[data-passkey]')) void import('./passkeys.js');

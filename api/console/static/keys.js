@@ -1,21 +1,15 @@
 // Keys of the console. A letter moves, opens or chooses; it never signs. None acts in a field or while a dialog is open.
-import { load } from './parts.js';
 
 /** @typedef {import('./queue.js').Queue} Queue */
 
-const SWITCH = 'clearhold-keys';
+export const SWITCH = 'clearhold-keys';
 const GO_WITHIN_MS = 1500;
 const OF_WORKSPACE = /^[hecrndwvx[\]1-7]$/;
 const CHOICES = /^[hecrn]$/;
 const FIELDS = 'input:not([type=radio], [type=checkbox], [type=button], [type=submit]), textarea, select, [contenteditable]';
 
 /** Whether single letters act: kept by a cookie, which signing out leaves. */
-const areOn = () => !document.cookie.split('; ').includes(`${SWITCH}=off`);
-
-/** @param {boolean} on */
-const turn = (on) => {
-  document.cookie = `${SWITCH}=${on ? 'on' : 'off'}; Path=/console; SameSite=Strict; Max-Age=31536000`;
-};
+export const areOn = () => !document.cookie.split('; ').includes(`${SWITCH}=off`);
 
 /** @param {string} selector @returns {HTMLElement[]} */
 const visible = (selector) =>
@@ -126,72 +120,10 @@ export const startKeys = (queue) => {
     replay(letters);
   });
 
-  /**
-   * A dialog with a page of the console inside. The focus goes back to where it was.
-   * @param {string} address
-   * @param {string} id
-   */
+  /** Keys or commands in a dialog, whose module comes when it is asked for. @param {string} address @param {string} id */
   const open = async (address, id) => {
-    if (document.getElementById(id) !== null) return;
-    const dialog = document.createElement('dialog');
-    dialog.id = id;
-    dialog.className = id === 'commands' ? 'commands' : 'sheet';
-    dialog.setAttribute('aria-label', id === 'commands' ? 'Commands' : 'Keys');
-    const before = document.activeElement;
-    dialog.addEventListener('close', () => {
-      dialog.remove();
-      if (before instanceof HTMLElement) before.focus();
-    });
-    dialog.addEventListener('click', (event) => {
-      const within = /** @type {Element} */ (event.target);
-      if (within === dialog || within.closest('[data-close]')) dialog.close();
-      if (within.closest('[data-press]') instanceof HTMLElement) onCommand(dialog, within);
-    });
-    document.body.append(dialog);
-    dialog.showModal();
-    await load(address, dialog);
-    const field = dialog.querySelector('input, button, a');
-    if (field instanceof HTMLElement) field.focus();
-    wire(dialog);
-  };
-
-  /** @param {HTMLDialogElement} dialog @param {Element} within */
-  const onCommand = (dialog, within) => {
-    const letter = /** @type {HTMLElement} */ (within.closest('[data-press]')).dataset.press ?? '';
-    dialog.close();
-    if (!press(letter)) acts[letter]?.();
-  };
-
-  /** The filter of the commands, and the switch of the keys. @param {ParentNode} within */
-  const wire = (within) => {
-    const filter = within.querySelector('#command');
-    const items = /** @type {HTMLElement[]} */ ([...within.querySelectorAll('.commands li')]);
-    if (filter instanceof HTMLInputElement) {
-      const left = () => items.filter((item) => !item.hidden);
-      filter.addEventListener('input', () => {
-        const words = filter.value.toLowerCase().split(/\s+/);
-        for (const item of items) {
-          const text = item.textContent?.toLowerCase() ?? '';
-          item.hidden = !words.every((word) => text.includes(word));
-        }
-      });
-      within.addEventListener('keydown', (event) => {
-        const { key } = /** @type {KeyboardEvent} */ (event);
-        const links = left().map((item) => /** @type {HTMLElement} */ (item.firstElementChild));
-        const at = links.findIndex((link) => link === document.activeElement);
-        if (key === 'ArrowDown') links[at + 1]?.focus();
-        else if (key === 'ArrowUp') (links[at - 1] ?? filter).focus();
-        else if (key === 'Enter' && at === -1) links[0]?.click();
-        else return;
-        event.preventDefault();
-      });
-    }
-    const onOff = within.querySelector('#single-keys');
-    if (onOff instanceof HTMLInputElement) {
-      onOff.checked = areOn();
-      onOff.disabled = false;
-      onOff.addEventListener('change', () => turn(onOff.checked));
-    }
+    const { open: show } = await import('./dialogs.js');
+    await show(address, id, (letter) => press(letter) || acts[letter]?.());
   };
 
   document.addEventListener('click', (event) => {
@@ -203,6 +135,6 @@ export const startKeys = (queue) => {
     event.preventDefault();
     open(opener.pathname, opener.dataset.opens ?? '');
   });
-  wire(document);
+  if (document.getElementById('single-keys')) void import('./dialogs.js').then(({ wire }) => wire(document));
   if (areOn()) replay(early());
 };

@@ -15,9 +15,9 @@ let endsAt = 0;
 let more = 0;
 let asking = false;
 
-/** @param {number} left @param {number} further */
-function note(left, further) {
-  endsAt = Date.now() + left * 1000;
+/** @param {number} left @param {number} further @param {number} [from] */
+function note(left, further, from = Date.now()) {
+  endsAt = from + left * 1000;
   more = further;
 }
 
@@ -68,11 +68,12 @@ async function look() {
 }
 
 if (dialog && stay) {
-  note(Number(dialog.dataset.left), Number(dialog.dataset.more));
+  note(Number(dialog.dataset.left), Number(dialog.dataset.more), performance.timeOrigin);
   stay.addEventListener('click', async () => {
     await ask(true);
     show();
   });
   setInterval(look, LOOK_MS);
   document.addEventListener('visibilitychange', look);
+  look();
 }

@@ -1,6 +1,8 @@
 """The workspace over HTTP: the evidence, the decision, and everything that can be said to it. Nothing typed is lost."""
 
+import re
 from typing import Any
+from uuid import UUID
 
 import httpx
 import pytest
@@ -8,7 +10,7 @@ import pytest
 from clearhold.api.log import commands as committed
 from clearhold.features.core.instants import MINUTE_US, format_instant
 from tests.support.alerting import ALERTING, NARRATIVE, alerts_of, deliver, outgoing
-from tests.support.console import Browser, ConsoleApp
+from tests.support.console import Browser, ConsoleApp, form_fields
 from tests.support.dom import DomPage
 from tests.support.running_app import RunningApp
 from tests.support.stacking import decide_many, stacks, story
@@ -308,10 +310,34 @@ def test_given_a_note_and_an_assignment_when_sent_then_both_are_recorded_and_sta
     noted = browser.send_form(page, f"/console/stacks/{stack_id}/note", note="The payer <b>calls back</b> at noon.")
     taken = browser.send_form(page, f"/console/stacks/{stack_id}/assign")
 
-    assert (noted.status_code, taken.status_code) == (303, 303)
+    assert (noted.status_code, taken.status_code) == (303, 200)
+    assert re.fullmatch(r"\d+ alerts? assigned to ann@bank.example.", DomPage(taken.text).one("p", id="notice").text)
     section = DomPage(opened(browser, stack_id).text).one("section", id="notes")
     assert "The payer <b>calls back</b> at noon." in section.text
     assert "Assigned to ann@bank.example." in section.text
+    waiting = alerts_of(api, tenant, status="open,held", stackId=stack_id)
+    assert {each["assignee"] for each in waiting} == {"ann@bank.example"}
+
+
+def test_given_alerts_of_which_one_is_not_there_when_assigned_then_it_is_named_with_the_reason_and_the_others_are(
+    api: RunningApp, tenant: dict[str, Any], program: dict[str, Any], browser: Browser
+) -> None:
+    stack_id = the_stack(api, tenant, program)
+    page, path = opened(browser, stack_id), f"/console/stacks/{stack_id}/assign"
+    ids = form_fields(page.text, path)["alertIds"]
+    missing = "0a4b1d2c-7e0f-5b7a-8d3e-4f1a6c9b2e11"
+
+    in_part = browser.send_form(page, path, alertIds=f"{ids},{missing}")
+    results = DomPage(in_part.text).one("section", id="results")
+    not_one = browser.send_form(page, path, alertIds=missing, attempt=str(UUID(int=40)))
+
+    assert (in_part.status_code, not_one.status_code) == (200, 409)
+    assert results.attributes["role"] == "alert"
+    assert f"Assigned to ann@bank.example: {len(ids.split(','))} alert" in results.text
+    assert ", 1 not assigned" in results.text
+    refused = [each.text for each in DomPage(in_part.text).all("li") if missing in each.text]
+    assert refused == [f"{missing} Unknown alert on this tenant."]
+    assert "Assigned to ann@bank.example: no alert" in DomPage(not_one.text).one("section", id="results").text
     waiting = alerts_of(api, tenant, status="open,held", stackId=stack_id)
     assert {each["assignee"] for each in waiting} == {"ann@bank.example"}
 
