@@ -6,7 +6,8 @@ const browser = [
   'HTMLTextAreaElement', 'IntersectionObserver', 'PublicKeyCredential', 'RadioNodeList', 'TextDecoderStream',
   'TextEncoder', 'URL', 'URLSearchParams', 'addEventListener', 'atob', 'btoa', 'clearInterval', 'clearTimeout', 'document', 'fetch',
   'getComputedStyle', 'history', 'innerHeight', 'localStorage', 'location', 'matchMedia', 'navigator',
-  'removeEventListener', 'scrollTo', 'sessionStorage', 'setInterval', 'setTimeout', 'window',
+  'performance',
+  'removeEventListener', 'requestAnimationFrame', 'scrollTo', 'sessionStorage', 'setInterval', 'setTimeout', 'window',
 ];
 export default [
   {
