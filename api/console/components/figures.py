@@ -178,9 +178,9 @@ def states(of: Mapping[str, str]) -> h.Node:
     """
     if not of:
         return NO_VALUE
-    return h.ul(".states")[
+    return h.div(".states")[
         (
-            h.li(f".{state}")[h.span(aria_hidden="true")[shape], f" {_state_words(state, names)}"]
+            h.span(f".{state}")[h.span(aria_hidden="true")[shape], f" {_state_words(state, names)} "]
             for state, shape in STATES.items()
             if (names := [name for name, its in of.items() if its == state])
         )
