@@ -23,14 +23,20 @@ from clearhold.api.areas import wired_checks
 from clearhold.api.background import (
     BackgroundFlows,
     agent_importer,
+    backfills_of,
+    bank_work_of,
     in_background,
     live_feed,
+    membership_of,
     openid_sign_in,
+    succession,
     supervised_work,
+    webhooks_of,
 )
 from clearhold.api.console.app import application
 from clearhold.api.http.limits import Connections, raise_file_limit
 from clearhold.api.http.server import address_of, listening_socket, serve_until_signalled
+from clearhold.api.http.standby import StandbyGate
 from clearhold.api.log.commands import PendingEntries
 from clearhold.api.opening import (
     OpenedScoring,
@@ -54,10 +60,8 @@ from clearhold.api.telemetry.metrics import (
 from clearhold.api.telemetry.readiness import READY
 from clearhold.api.telemetry.requests import Observed, RequestLog, RequestMetrics, measure_process
 from clearhold.features.core.instants import HOUR_US
-from clearhold.flows.backfill.service import BackfillService
-from clearhold.flows.backfill.step_log import StepLog
 from clearhold.flows.backtests import BacktestRunner
-from clearhold.flows.bank_work import BankWork, Webhooks
+from clearhold.flows.bank_work import Webhooks
 from clearhold.flows.commit.linking import opened_link_log
 from clearhold.flows.engine import Engine
 from clearhold.flows.lake.copying import LakeCollector, LakeCopying, opened_lake
@@ -65,6 +69,7 @@ from clearhold.flows.live.committed import LiveCommits
 from clearhold.flows.live.feed import CommitFeed, FeedCollector
 from clearhold.flows.live.log_history import log_mark
 from clearhold.flows.live.publishing import LIVE, LiveCollector, LivePublishing, opened_live
+from clearhold.flows.roles import Roles
 from clearhold.flows.running.supervision import Supervision
 from clearhold.flows.scorer.scorers import ScorerCollector
 from clearhold.store.data_dir import DataDir
@@ -75,10 +80,8 @@ from clearhold.store.errors import StartupError
 from clearhold.store.ids import new_token
 from clearhold.store.live.streams import LiveBounds
 from clearhold.store.logs import configure_logs
-from clearhold.store.nodes.members import Membership
 from clearhold.store.record.linked_chains import chain_writer
 from clearhold.store.redis_log.connect import connect_sync
-from clearhold.store.redis_log.reader import LogReader
 from clearhold.store.scheduling import SHORT_NS, set_time_slice
 from clearhold.store.tables import RowTables
 
@@ -88,8 +91,10 @@ FLOW_STOP_WITHIN_S: Final = 3.8
 log = structlog.get_logger()
 
 
-def serve(settings: Settings, *, on_ready: Callable[[str], None]) -> None:
-    """Run until SIGTERM or SIGINT; ``on_ready`` gets the address, once. StartupError if the service cannot start."""
+def serve(settings: Settings, *, on_ready: Callable[[str, str], None]) -> None:
+    """Run until SIGTERM or SIGINT; ``on_ready`` gets the address and the role, once, and again when a standby takes
+    over. StartupError if the service cannot start.
+    """
     _start_process()
     connections = Connections(raise_file_limit())
     with ExitStack() as opened:
@@ -102,22 +107,31 @@ def serve(settings: Settings, *, on_ready: Callable[[str], None]) -> None:
         scoring = begun_scoring(settings.scorers, data_dir, begun.target, opened, replicas=begun.replicas)
         database = joined_database(data_dir, begun, scoring.segments, opened, accept_loss=settings.accept_loss)
         stores = open_stores(data_dir, begun, database, base_url, scoring, opened)
-        bank_work, webhooks = _bank_work(stores, settings), _webhooks(stores, allow_local=settings.allow_local)
+        bank_work, webhooks = bank_work_of(stores, settings), webhooks_of(stores, allow_local=settings.allow_local)
         feed, importer = live_feed(stores, data_dir), agent_importer(stores, settings.scan_index_url)
         follow = (bank_work.offer, webhooks.dispatcher.rows.on_commit)
-        started = _started_flow(scoring, stores, data_dir, begun.target, opened, follow, feed, webhooks, settings)
-        backfills = _backfills(stores, data_dir, begun.target, opened)
+        roles = Roles(stores.ownership)
+        flow = (follow, feed, webhooks, settings, roles)
+        started = _started_flow(scoring, stores, data_dir, begun.target, opened, *flow)
+        backfills = backfills_of(stores, data_dir, begun.target, opened)
         flows = BackgroundFlows(started.engine, backfills, bank_work, webhooks, importer, feed)
-        supervision = supervised_work(stores, flows)
-        resources = _resources(stores, flows, partial(_degraded_work, supervision, started.live), issuer)
+        supervision = supervised_work(stores, flows, roles)
+        degraded = partial(_degraded_work, supervision, started.live)
+        resources = _resources(stores, flows, degraded, issuer, roles)
+        open_preflights = partial(_open_preflights, stores, resources)
+        at = (begun.target, data_dir.entry_seals(), opened)
+        succession(roles, stores, started.engine, supervision, open_preflights, *at)
         admin_token = settings.admin_token or data_dir.admin_token(lambda: new_token(ADMIN_TOKEN_PREFIX))
         checks = wired_checks(stores, settings.origins(base_url), admin_token=admin_token, limits=settings.rate_limits)
         openid = openid_sign_in(stores, settings, base_url)
         app = application(resources, checks, base_url=base_url, identity=settings.console_identity, openid=openid)
+        gated = StandbyGate(app, may_answer=lambda: roles.may_answer, owner_url=lambda: roles.owner_url)
         metrics = _metrics(stores, started, flows, resources.pending, supervision, connections, settings)
         request_log = RequestLog(stores.clock)
-        observed = Observed(app, RequestMetrics(metrics, verdicts=VERDICTS), request_log)
+        observed = Observed(gated, RequestMetrics(metrics, verdicts=VERDICTS), request_log)
         opened.enter_context(metrics_served(metrics_listening, metrics))
+
+        roles.on_open = lambda: on_ready(address, roles.role)
 
         async def main() -> None:
             async with in_background(stores, flows, supervision):
@@ -125,8 +139,8 @@ def serve(settings: Settings, *, on_ready: Callable[[str], None]) -> None:
                     observed,
                     listening,
                     connections,
-                    is_ready=_ready_check(stores, flows.engine, resources),
-                    on_ready=lambda: on_ready(address),
+                    is_ready=_ready_check(stores, flows.engine, resources, roles),
+                    on_ready=lambda: on_ready(address, roles.role),
                     on_stop=(backfills.cancel, bank_work.executor.leave, importer.cancel, feed.stop),
                 )
 
@@ -136,6 +150,8 @@ def serve(settings: Settings, *, on_ready: Callable[[str], None]) -> None:
         log.info("stopping")
         failed = flows.engine.ended
     log.info("stopped")
+    if roles.refused is not None:
+        raise roles.refused
     if failed:
         raise StartupError("The flow ended unexpectedly; its log has the cause. Start the service again to continue.")
 
@@ -146,31 +162,6 @@ def _start_process() -> None:
     signal.signal(signal.SIGTERM, _end_before_start)
     has_short_slices = set_time_slice(SHORT_NS)
     log.info("starting", version=version("clearhold"), short_slices=has_short_slices)
-
-
-def _bank_work(stores: Stores, settings: Settings) -> BankWork:
-    return BankWork(
-        settings.bank_url,
-        per_second=settings.bank_rate,
-        database=stores.database,
-        registry=stores.registry,
-        appender=stores.appender,
-        progress=stores.progress,
-        clock=stores.clock,
-        new_id=stores.new_id,
-        require_owner=stores.require_owner,
-    )
-
-
-def _webhooks(stores: Stores, *, allow_local: bool) -> Webhooks:
-    return Webhooks(
-        stores.registry.tenancy,
-        stores.webhook_registry,
-        stores.database,
-        clock=stores.clock,
-        allow_local=allow_local,
-        require_owner=stores.require_owner,
-    )
 
 
 class _StartedFlow(NamedTuple):
@@ -191,6 +182,7 @@ def _started_flow(
     feed: CommitFeed,
     webhooks: Webhooks,
     settings: Settings,
+    roles: Roles,
 ) -> _StartedFlow:
     """The lake reads the tables before the flow starts; lake and live streams end after it. Each of ``follow`` gets the
     rows of every commit; the feed and the streams get its events.
@@ -209,7 +201,10 @@ def _started_flow(
         for each in (*follow, commits.on_commit):
             each(rows)
 
-    link_log = opened_link_log(target, stores.ownership, opened, replicas=settings.redis_replicas)
+    ownership, replicas = stores.ownership, settings.redis_replicas
+    link_log = opened_link_log(
+        target, ownership, opened, replicas=replicas, is_owner=lambda: ownership is None or ownership.is_owner
+    )
     engine = Engine(
         scoring.scorers,
         stores.progress,
@@ -223,22 +218,14 @@ def _started_flow(
         before_commit=commits.before_commit,
         on_commit=on_commit,
         outbox=webhooks.outbox.deliveries_for,
-        ownership=stores.ownership,
-        membership=_membership(stores, target, opened),
+        ownership=ownership,
+        membership=membership_of(stores, target, opened, roles),
     )
     engine.start()
     opened.callback(engine.stop, FLOW_STOP_WITHIN_S)
     lake.start(engine.caught_up)
-    live.start(engine.caught_up, stores.require_owner)
+    live.start(lambda: roles.is_open and engine.caught_up(), stores.require_owner)
     return _StartedFlow(engine, lake, live)
-
-
-def _membership(stores: Stores, target: str | Path, opened: ExitStack) -> Membership | None:
-    """Among the members of a log in a named Redis."""
-    if stores.ownership is None:
-        return None
-    client = opened.enter_context(closing(connect_sync(target)))
-    return Membership(client, stores.ownership, shards=stores.progress.shards, version=version("clearhold"))
 
 
 def _degraded_work(supervision: Supervision, live: LivePublishing) -> list[str]:
@@ -246,26 +233,16 @@ def _degraded_work(supervision: Supervision, live: LivePublishing) -> list[str]:
     return [*supervision.degraded(), *([LIVE] if live.is_degraded else [])]
 
 
-def _backfills(stores: Stores, data_dir: DataDir, target: str | Path, opened: ExitStack) -> BackfillService:
-    reading, seals = opened.enter_context(closing(connect_sync(target))), data_dir.entry_seals()
-    step_log = StepLog(
-        stores.progress,
-        appender=stores.appender,
-        segments=stores.segments,
-        open_reader=lambda: LogReader(reading, range(data_dir.shards), seals=seals),
-        clock=stores.clock,
-    )
-    return BackfillService(
-        step_log, owner=stores.owner, database=stores.database, new_id=stores.new_id, folder=data_dir.path
-    )
-
-
 def _resources(
-    stores: Stores, flows: BackgroundFlows, degraded_work: Callable[[], Sequence[str]], issuer: str | None
+    stores: Stores,
+    flows: BackgroundFlows,
+    degraded_work: Callable[[], Sequence[str]],
+    issuer: str | None,
+    roles: Roles,
 ) -> Resources:
     return Resources(
         stores,
-        readiness=opened_readiness(stores, flows.engine, degraded_work),
+        readiness=opened_readiness(stores, flows.engine, degraded_work, roles),
         rescoring=flows.backfills,
         executor=flows.bank_work.executor,
         webhook_dispatch=flows.webhooks.dispatcher,
@@ -332,14 +309,22 @@ def _stored_collectors(
     yield ProgramCollector(snapshots, name_of=name_of, most=settings.program_metrics, clock=stores.clock)
 
 
-def _ready_check(stores: Stores, engine: Engine, resources: Resources) -> Callable[[], bool]:
-    """Whether requests can be accepted; the pre-flight log opens once the flow has caught up."""
+def _open_preflights(stores: Stores, resources: Resources) -> None:
+    resources.preflight_log.open(idempotent_ids(stores.database))
+
+
+def _ready_check(stores: Stores, engine: Engine, resources: Resources, roles: Roles) -> Callable[[], bool]:
+    """Whether requests can be accepted; the pre-flight log opens once the flow has caught up. A standby is started when
+    it has caught up.
+    """
     preflight_log, readiness = resources.preflight_log, resources.readiness
     readiness.add("preflights", lambda: preflight_log.is_open)
 
     def is_ready() -> bool:
+        if not roles.is_open:
+            return engine.caught_up()
         if not preflight_log.is_open and engine.caught_up():
-            preflight_log.open(idempotent_ids(stores.database))
+            _open_preflights(stores, resources)
         return preflight_log.is_open and readiness.report().status == READY
 
     return is_ready

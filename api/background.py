@@ -3,8 +3,10 @@
 import asyncio
 import signal
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from contextlib import ExitStack, asynccontextmanager, closing
 from enum import StrEnum
+from importlib.metadata import version
+from pathlib import Path
 from typing import Final, NamedTuple
 
 from anyio import to_thread
@@ -16,20 +18,78 @@ from clearhold.api.settings import Settings
 from clearhold.features.core.log_entry import shard_of
 from clearhold.flows.agents.service import AgentImporter
 from clearhold.flows.backfill.service import BackfillService
+from clearhold.flows.backfill.step_log import StepLog
 from clearhold.flows.bank_work import BankWork, Webhooks
 from clearhold.flows.engine import Engine, restore_lost_policies, tick_every_minute
 from clearhold.flows.live.feed import CommitFeed
 from clearhold.flows.live.log_history import LogHistory
 from clearhold.flows.live.missed import MissedEvents
 from clearhold.flows.openid.provider import OpenIdClient, OpenIdProvider
+from clearhold.flows.roles import Roles, Succession, Successor
 from clearhold.flows.running.bank_http import http_client
 from clearhold.flows.running.supervision import Supervision, Work
+from clearhold.store.control.tail import ControlTail
 from clearhold.store.data_dir import DataDir
 from clearhold.store.duck.live_rows import CommittedLiveRows
+from clearhold.store.nodes.members import Membership
+from clearhold.store.nodes.watch import OwnerWatch
 from clearhold.store.openid_logins import OpenIdLogins
+from clearhold.store.redis_log.connect import connect_sync
+from clearhold.store.redis_log.owner import ANSWERS_WITHIN_S
+from clearhold.store.redis_log.reader import LogReader
+from clearhold.store.seals import EntrySeals
 
 WATCH_S: Final = 0.5
 PROVIDER_CONNECTIONS: Final = 16
+
+
+def bank_work_of(stores: Stores, settings: Settings) -> BankWork:
+    return BankWork(
+        settings.bank_url,
+        per_second=settings.bank_rate,
+        database=stores.database,
+        registry=stores.registry,
+        appender=stores.appender,
+        progress=stores.progress,
+        clock=stores.clock,
+        new_id=stores.new_id,
+        require_owner=stores.require_owner,
+    )
+
+
+def webhooks_of(stores: Stores, *, allow_local: bool) -> Webhooks:
+    return Webhooks(
+        stores.registry.tenancy,
+        stores.webhook_registry,
+        stores.database,
+        clock=stores.clock,
+        allow_local=allow_local,
+        require_owner=stores.require_owner,
+    )
+
+
+def membership_of(stores: Stores, target: str | Path, opened: ExitStack, roles: Roles) -> Membership | None:
+    """Among the members of a log in a named Redis."""
+    if stores.ownership is None:
+        return None
+    client = opened.enter_context(closing(connect_sync(target)))
+    membership = Membership(client, stores.ownership, shards=stores.progress.shards, version=version("clearhold"))
+    membership.role = lambda: roles.role
+    return membership
+
+
+def backfills_of(stores: Stores, data_dir: DataDir, target: str | Path, opened: ExitStack) -> BackfillService:
+    reading, seals = opened.enter_context(closing(connect_sync(target))), data_dir.entry_seals()
+    step_log = StepLog(
+        stores.progress,
+        appender=stores.appender,
+        segments=stores.segments,
+        open_reader=lambda: LogReader(reading, range(data_dir.shards), seals=seals),
+        clock=stores.clock,
+    )
+    return BackfillService(
+        step_log, owner=stores.owner, database=stores.database, new_id=stores.new_id, folder=data_dir.path
+    )
 
 
 def agent_importer(stores: Stores, root: str | None) -> AgentImporter:
@@ -93,6 +153,8 @@ class WorkName(StrEnum):
     FLOW_WATCH = "flow_watch"
     LIVE_FEED = "live_feed"
     WAITING_ALERTS = "waiting_alerts"
+    CONTROL_TAIL = "control_tail"
+    SUCCESSION = "succession"
 
 
 class BackgroundFlows(NamedTuple):
@@ -106,10 +168,11 @@ class BackgroundFlows(NamedTuple):
     feed: CommitFeed
 
 
-def supervised_work(stores: Stores, flows: BackgroundFlows) -> Supervision:
+def supervised_work(stores: Stores, flows: BackgroundFlows, roles: Roles) -> Supervision:
     """All background work. Each piece can restart: its next task follows from the log and the tables.
 
-    Work that reads the last run's results waits until the log that the start found is committed.
+    Work that reads the last run's results waits until the log that the start found is committed; what has effects
+    outside of the node's own files, until the node owns the log.
     """
     engine, bank_work, has_policies = flows.engine, flows.bank_work, asyncio.Event()
 
@@ -121,6 +184,8 @@ def supervised_work(stores: Stores, flows: BackgroundFlows) -> Supervision:
         """Starts once lost policies are restored: a later restore would replace a newer activation."""
         await has_policies.wait()
         await bank_work.executor.run()
+
+    as_owner = roles.as_owner
 
     def caught_up(run: Callable[[], Awaitable[None]]) -> Callable[[], Awaitable[None]]:
         async def run_when_caught_up() -> None:
@@ -138,27 +203,59 @@ def supervised_work(stores: Stores, flows: BackgroundFlows) -> Supervision:
         return tick_every_minute(stores.appender, shards=stores.progress.shards, clock=stores.clock)
 
     works: dict[str, Work] = {
-        WorkName.BACKFILLS: Work(caught_up(flows.backfills.resume_all), may_finish=True),
-        WorkName.LOST_POLICIES: Work(caught_up(restore_policies), may_finish=True),
-        WorkName.ACTIONS: Work(carry_out_actions),
-        WorkName.DIRECTORY: Work(caught_up(bank_work.fetch_parties), may_finish=True),  # without the bank's address
-        WorkName.WEBHOOKS: Work(caught_up(flows.webhooks.dispatcher.run)),
-        WorkName.AGENTS: Work(caught_up(flows.importer.run), may_finish=True),  # without a scan index
-        WorkName.TICKS: Work(tick),
+        WorkName.BACKFILLS: Work(as_owner(caught_up(flows.backfills.resume_all)), may_finish=True),
+        WorkName.LOST_POLICIES: Work(as_owner(caught_up(restore_policies)), may_finish=True),
+        WorkName.ACTIONS: Work(as_owner(carry_out_actions)),
+        WorkName.DIRECTORY: Work(as_owner(caught_up(bank_work.fetch_parties)), may_finish=True),  # without an address
+        WorkName.WEBHOOKS: Work(as_owner(caught_up(flows.webhooks.dispatcher.run))),
+        WorkName.AGENTS: Work(as_owner(caught_up(flows.importer.run)), may_finish=True),  # without a scan index
+        WorkName.TICKS: Work(as_owner(tick)),
         WorkName.REDIS_MEMORY: Work(lambda: stores.memory.read_regularly(stores.hot)),
         WorkName.KEY_USAGE: Work(lambda: stores.key_usage.flush_regularly(stores.hot)),
         WorkName.WAITING_ALERTS: Work(caught_up(read_into_memory), may_finish=True),
         WorkName.LIVE_FEED: Work(flows.feed.run),
-        WorkName.FLOW_WATCH: Work(lambda: _stop_when_ended(engine), may_finish=True),
+        WorkName.FLOW_WATCH: Work(lambda: _stop_when_ended(engine, roles), may_finish=True),
     }
     return Supervision(works)
+
+
+def succession(
+    roles: Roles,
+    stores: Stores,
+    engine: Engine,
+    supervision: Supervision,
+    open_preflights: Callable[[], None],
+    target: str | Path,
+    seals: EntrySeals,
+    opened: ExitStack,
+) -> None:
+    """The watch of a standby, and its following of the registries, as further work."""
+    ownership = roles.ownership
+    if ownership is None or roles.is_open:
+        return
+    client = opened.enter_context(closing(connect_sync(target, answers_within_s=ANSWERS_WITHIN_S)))
+    shards = range(stores.progress.shards)
+    tail = ControlTail(stores.registry, LogReader(client, shards, seals=seals))
+    successor = Successor(
+        engine=engine,
+        reader=LogReader(client, shards, seals=seals),
+        appender=stores.appender,
+        control_copy=stores.control_copy,
+        control_tail=tail,
+        compare_clock=stores.clock.compare,
+        open_preflights=open_preflights,
+    )
+    work = Succession(roles, ownership, OwnerWatch(client, ownership.node.id), successor)
+    supervision.add(WorkName.CONTROL_TAIL, Work(lambda: tail.run(lambda: not roles.is_open)))
+    supervision.add(WorkName.SUCCESSION, Work(work.run, may_finish=True))
 
 
 @asynccontextmanager
 async def in_background(stores: Stores, flows: BackgroundFlows, supervision: Supervision) -> AsyncIterator[None]:
     """Run the supervised work beside the requests; it ends before the connections of the event loop are closed."""
     engine, backfills, bank_work, webhooks, importer, _ = flows
-    await stores.appender.connect()
+    if stores.ownership is None or stores.ownership.is_owner:  # a standby connects when it takes the log
+        await stores.appender.connect()
     webhooks.dispatcher.rows.attach(engine.put_rows)
     supervision.begin()
     try:
@@ -174,8 +271,10 @@ async def in_background(stores: Stores, flows: BackgroundFlows, supervision: Sup
         await stores.hot.aclose()
 
 
-async def _stop_when_ended(engine: Engine) -> None:
-    """End the service with the flow: a restart is better than accepting events without scoring them."""
-    while not engine.ended:  # noqa: ASYNC110 - the engine's threads have no event of this loop
+async def _stop_when_ended(engine: Engine, roles: Roles) -> None:
+    """End the service with the flow: a restart is better than accepting events without scoring them. End a standby that
+    could not take over.
+    """
+    while not engine.ended and roles.refused is None:  # noqa: ASYNC110 - the engine's threads have no event of this loop
         await asyncio.sleep(WATCH_S)
     signal.raise_signal(signal.SIGTERM)

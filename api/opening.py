@@ -13,9 +13,10 @@ import duckdb
 
 from clearhold.api.area import RecordStores, Stores
 from clearhold.api.settings import Settings
-from clearhold.api.telemetry.readiness import Readiness, Replay
+from clearhold.api.telemetry.readiness import Readiness, Replay, StandingBy
 from clearhold.features.shard.shard import Shards
 from clearhold.flows.engine import STATE_VERSION, Engine, Scorers
+from clearhold.flows.roles import Roles
 from clearhold.flows.scorer.scorers import ScorerProcesses
 from clearhold.flows.scorer.scoring import LocalScorer
 from clearhold.flows.scorer.supervisor import ScorerPaths
@@ -33,6 +34,7 @@ from clearhold.store.ids import new_id
 from clearhold.store.joining.joining import join_log, open_signing_keys
 from clearhold.store.keys import SecretBox, SigningKeys, UnsealError
 from clearhold.store.lake.log_segments import ControlCopy, LogSegments
+from clearhold.store.nodes.joined import is_joined, mark_joined
 from clearhold.store.nodes.sealed_files import sealed_files
 from clearhold.store.record.chain import Holes
 from clearhold.store.record.checkpoints import CheckpointLog, RecordCheckpoints
@@ -40,7 +42,8 @@ from clearhold.store.record.reading import LastVerifications
 from clearhold.store.redis_log.appender import LogAppender
 from clearhold.store.redis_log.connect import BegunRedis, RedisMemory, begun_redis, connect_async, connect_sync
 from clearhold.store.redis_log.health import RedisHealth
-from clearhold.store.redis_log.owner import LogOwnership, owned_log
+from clearhold.store.redis_log.owned import owned_log
+from clearhold.store.redis_log.owner import LogOwnership
 from clearhold.store.redis_log.progress import LogProgress
 from clearhold.store.redis_log.reader import LogReader
 from clearhold.store.redis_log.replicas import check_replicas, require_confirmed
@@ -73,7 +76,14 @@ def begun_log(settings: Settings, data_dir: DataDir, base_url: str, opened: Exit
     if replicas:
         with closing(connect_sync(begun.target)) as client:
             check_replicas(client, replicas)
-    ownership = owned_log(settings.redis_url, data_dir, base_url, opened, take_over=settings.take_over)
+    ownership = owned_log(
+        settings.redis_url,
+        data_dir,
+        base_url,
+        opened,
+        take_over=settings.take_over,
+        may_stand_by=not settings.accept_loss and is_joined(data_dir.path),
+    )
     if replicas:
         with closing(connect_sync(begun.target)) as client:
             require_confirmed(client, replicas)
@@ -126,6 +136,8 @@ def joined_database(
     database = opened.enter_context(closing(open_database(data_dir.duckdb_path)))
     begun.redis.wait()
     join_log(data_dir, begun.target, database, segments, clock=SystemClock(), accept_loss=accept_loss)
+    if begun.ownership is not None and begun.ownership.is_owner:
+        mark_joined(data_dir.path)
     return database
 
 
@@ -156,7 +168,7 @@ def open_stores(
     registry = Registry(
         log=appender, read=reader.control_of, copy=control_copy.copy, box=box, clock=clock, new_id=new_id, shards=shards
     )
-    _load_control(registry, reader, control_copy, data_dir)
+    _load_control(registry, reader, control_copy, data_dir, may_write=ownership is None or ownership.is_owner)
     return Stores(
         clock=clock,
         new_id=new_id,
@@ -196,9 +208,14 @@ def _sealed_backup(data_dir: DataDir, target: str | Path, clock: Clock) -> Gener
             yield from sealed_files(folder, data_dir.master_key())
 
 
-def _load_control(registry: Registry, reader: LogReader, control_copy: ControlCopy, data_dir: DataDir) -> None:
-    """Read the control streams, after entries that were removed from them are back."""
-    control_copy.restore_removed()
+def _load_control(
+    registry: Registry, reader: LogReader, control_copy: ControlCopy, data_dir: DataDir, *, may_write: bool
+) -> None:
+    """Read the control streams, after entries that were removed from them are back: the owner puts them back."""
+    if may_write:
+        control_copy.restore_removed()
+    else:
+        control_copy.copy_all()
     try:
         registry.tenancy.load(reader.control())
     except UnsealError as error:
@@ -241,7 +258,9 @@ def wired_record(
     )
 
 
-def opened_readiness(stores: Stores, engine: Engine, degraded_work: Callable[[], Sequence[str]]) -> Readiness:
+def opened_readiness(
+    stores: Stores, engine: Engine, degraded_work: Callable[[], Sequence[str]], roles: Roles
+) -> Readiness:
     """Checks of the parts that run from the start."""
 
     def database() -> bool:
@@ -259,7 +278,7 @@ def opened_readiness(stores: Stores, engine: Engine, degraded_work: Callable[[],
         reader, appender, shards = stores.reader, stores.appender, range(stores.progress.shards)
         confirmed = [appender.last_appended(shard) for shard in shards]  # read before the tails, which grow
         return (
-            (stores.ownership is None or stores.ownership.is_current())
+            (not roles.is_open or stores.ownership is None or stores.ownership.is_current())
             and reader.identity() == appender.identity
             and all(reader.tail(shard) >= offset for shard, offset in enumerate(confirmed))
             and stores.redis_health.keeps_entries()
@@ -279,4 +298,5 @@ def opened_readiness(stores: Stores, engine: Engine, degraded_work: Callable[[],
         forged_entries=forged_entries,
         is_clock_doubtful=lambda: stores.clock.is_doubtful,
         removed_entries=lambda: stores.control_copy.removed,
+        standing_by=lambda: None if roles.is_open else StandingBy(roles.role, engine.behind_s(), roles.owner_url),
     )

@@ -90,8 +90,8 @@ class Engine:
         ownership: LogOwnership | None = None,
         membership: Membership | None = None,
     ) -> None:
-        """``maintenance_tasks`` run in every round of maintenance, on its thread, and ``copy_control`` in some;
-        ``on_commit`` gets the rows of each commit, on the committer's thread: it must neither fail nor wait.
+        """``maintenance_tasks`` run in every round of an owner's maintenance, on its thread, and ``copy_control`` in
+        some; ``on_commit`` gets the rows of each commit, on the committer's thread: it must neither fail nor wait.
         ``before_commit`` and ``outbox`` are the committer's. ``ownership`` and ``membership`` are there for a named
         Redis.
         """
@@ -100,8 +100,9 @@ class Engine:
         self.chains, self._copy_control = chains, copy_control
         self._ownership, self._membership = ownership, membership
         require_owner: Callable[[], None] = (lambda: None) if ownership is None else ownership.require_current
+        require_commit: Callable[[], None] = (lambda: None) if ownership is None else ownership.require_commit
         self._committer = Committer(
-            BatchWriter(database, chains, require_owner=require_owner),
+            BatchWriter(database, chains, require_owner=require_commit),
             progress,
             epochs=committed_epochs(database),
             clock=clock,
@@ -110,11 +111,13 @@ class Engine:
             outbox=outbox,
         )
         self._tally = EventTally(self._committer.counts, clock)
-        self._maintenance_tasks = (*maintenance_tasks, self._tally.log_when_due)
-        self._require_owner = require_owner
+        self._maintenance_tasks = maintenance_tasks
+        self._require_owner, self._require_commit = require_owner, require_commit
         self._on_commit = on_commit
         self._stopped = Event()
+        self._behind_reader = self._log_reader()
         self._targets: dict[int, int] = {}
+        self._is_replayed = False
 
     def start(self) -> None:
         """Restore the state and start the threads; the log is replayed in the background."""
@@ -144,6 +147,20 @@ class Engine:
         """Commit rows without a log entry; called from a thread that may wait."""
         self._committer.put_rows(rows)
 
+    def aim_at_end(self) -> None:
+        """After the replay of the start: be caught up once every entry that is in the log now is committed."""
+        reader = self._log_reader()
+        self._targets = {shard: reader.tail(shard) for shard in range(self.progress.shards)}
+        self._is_replayed = True
+
+    def behind_s(self) -> float | None:
+        """The age of the oldest entry of the log that is not committed, in seconds; None while Redis is away."""
+        now, shards = self._clock.now(), range(self.progress.shards)
+        try:
+            return max(behind(self._behind_reader, self.progress, shard, now=now) for shard in shards) / SECOND_US
+        except ConnectionError:
+            return None
+
     def caught_up(self) -> bool:
         """True once every entry that was in the log at the start is applied and committed."""
         return not self._behind()
@@ -163,7 +180,9 @@ class Engine:
     def _behind(self) -> dict[int, int]:
         """The shards whose replay of the start is not done, with their offset."""
         at = {
-            shard: min(self.scorers.applied_offset(shard), self.progress.committed_offset(shard))
+            shard: self.progress.committed_offset(shard)
+            if self._is_replayed  # then what is committed was applied
+            else min(self.scorers.applied_offset(shard), self.progress.committed_offset(shard))
             for shard in self._targets
         }
         return {shard: offset for shard, offset in at.items() if offset < self._targets[shard]}
@@ -212,12 +231,13 @@ class Engine:
         segmenter = Segmenter(reader, self._segments)
         for number in count():
             try:
-                self._require_owner()
+                self._require_commit()
                 if number % _CONTROL_EVERY_ROUNDS == 0:
                     self._copy_control()
                 self._trim_log(reader, segmenter)
                 fold_wal(self._database)  # here, because a commit would wait for it
-                for task in self._maintenance_tasks:
+                self._tally.log_when_due()
+                for task in self._maintenance_tasks if self._is_owner else ():
                     self._require_owner()
                     task()
             except Exception as error:  # noqa: BLE001 - whatever failed: without this thread Redis is never trimmed
@@ -235,10 +255,15 @@ class Engine:
             covered = {shard: min(upto[shard], last) for shard, last in self._in_segments().items()}
             behind_us = max(behind(reader, self.progress, shard, now=self._clock.now()) for shard in shards)
             self._membership.report(covered, behind_s=behind_us / SECOND_US, links=self.chains.links_upto())
-            upto = list(map(min, upto, self._membership.bounds()))
-            self.chains.trim_links(self._membership.links_bound())
+            upto = list(map(min, upto, self._membership.bounds())) if self._is_owner else [0 for _ in shards]
+            if self._is_owner:
+                self.chains.trim_links(self._membership.links_bound())
         for shard in shards:
             segmenter.run_once(shard, self.progress.committed_offset(shard), upto[shard])
+
+    @property
+    def _is_owner(self) -> bool:
+        return self._ownership is None or self._ownership.is_owner
 
     def _in_segments(self) -> dict[int, int]:
         """The offset of the last entry of each shard in its segments."""

@@ -36,6 +36,10 @@ class ServiceClock(Clock, Protocol):
         """While no deadline should run out by this clock."""
         ...
 
+    def compare(self, newest: int) -> None:
+        """Compare with the time of the log's newest entry."""
+        ...
+
     @property
     def ahead_s(self) -> float:
         """The machine's clock minus this one, in seconds."""

@@ -128,6 +128,10 @@ LiveHours = Annotated[
 ]
 
 
+_READY: Final = {"owner": "ready"}
+"""The word for a node that accepts requests; another node names its role."""
+
+
 def serve(
     data: Annotated[Path, typer.Option(help="Data directory; created if it does not exist.", file_okay=False)],
     host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
@@ -146,7 +150,9 @@ def serve(
     accept_loss: AcceptLoss = False,  # noqa: FBT002 - a flag
     take_over: TakeOver = False,  # noqa: FBT002 - a flag
 ) -> None:
-    """Prints "ready http://HOST:PORT" once it accepts requests. SIGTERM drains the log, saves the state and stops."""
+    """Prints "ready http://HOST:PORT" once it accepts requests, and "standby http://HOST:PORT" while another node owns
+    the log. SIGTERM drains the log, saves the state and stops.
+    """
     loaded("clearhold.api.app")
     from clearhold.api.app import serve as run_service
     from clearhold.api.settings import Settings
@@ -169,7 +175,7 @@ def serve(
                 accept_loss=accept_loss,
                 take_over=take_over,
             ),
-            on_ready=lambda address: print(f"ready {address}", flush=True),
+            on_ready=lambda address, role: print(f"{_READY.get(role, role)} {address}", flush=True),
         )
     except StartupError as error:
         print(error, file=sys.stderr)

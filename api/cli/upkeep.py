@@ -25,7 +25,7 @@ from clearhold.store.keys import SecretBox, SigningKeys
 from clearhold.store.lake.log_segments import LogSegments
 from clearhold.store.lake.segment_files import DamagedSegmentError
 from clearhold.store.redis_log.connect import EmbeddedRedis, check_external, connect_sync, redis_target
-from clearhold.store.redis_log.owner import owned_log
+from clearhold.store.redis_log.owned import owned_log
 from clearhold.store.redis_log.reader import LogReader
 
 FAILURES: Final = (StartupError, DamagedSegmentError, ConnectionError, OSError)

@@ -329,10 +329,10 @@ ERRORS: Final[Mapping[ErrorCode, ErrorEntry]] = {
         "Send it again after the seconds in Retry-After, under the same Idempotency-Key or event id.",
     ),
     ErrorCode.STARTING: _unavailable("The program's scorer, or the service, is starting or stopping.", _TRY_AGAIN),
+    ErrorCode.STANDBY: _unavailable("Another node owns the log, at `owner`; nothing was stored.", "Send it there."),
     ErrorCode.CATCHING_UP: _unavailable("The service is catching up with its log.", _TRY_AGAIN),
     ErrorCode.OVERLOADED: _unavailable(
-        "The load is over the limit of the service or of its log, or too many events of the program wait to be scored; "
-        "nothing was stored.",
+        "The service, its log or the program's queue of events is at its limit; nothing was stored.",
         _TRY_AGAIN,
     ),
     ErrorCode.NOT_CONFIRMED: _unavailable(

@@ -36,6 +36,7 @@ ANYWHERE: Final = (
     ErrorCode.TRANSFER_CODING_UNKNOWN,
     ErrorCode.HTTP_VERSION_UNSUPPORTED,
     ErrorCode.OVERLOADED,
+    ErrorCode.STANDBY,
 )
 """Codes that can answer any request; no operation lists them."""
 

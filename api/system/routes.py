@@ -13,7 +13,16 @@ from clearhold.api.area import Area
 from clearhold.api.http.envelope import HEADERS_OF_STATUS, ApiRequest, ErrorEnvelope, request_id
 from clearhold.api.http.head import published
 from clearhold.api.http.operation import JSON, Access, Operation
-from clearhold.api.telemetry.readiness import DOWN, READY, Readiness, ReadinessReport, Replay
+from clearhold.api.telemetry.readiness import (
+    BEHIND_SECONDS,
+    DOWN,
+    OWNER,
+    READY,
+    ROLE,
+    Readiness,
+    ReadinessReport,
+    Replay,
+)
 from clearhold.features.core.errors import ErrorCode
 from clearhold.features.core.vocabulary import about
 
@@ -31,6 +40,9 @@ class UnreadyReport(ErrorEnvelope, frozen=True, kw_only=True, rename="camel"):
     degraded_work: Sequence[str] | UnsetType = UNSET
     forged_entries: int | UnsetType = UNSET
     removed_entries: int | UnsetType = UNSET
+    role: Annotated[str | UnsetType, ROLE] = UNSET
+    behind_seconds: Annotated[float | UnsetType | None, BEHIND_SECONDS] = UNSET
+    owner: Annotated[str | UnsetType | None, OWNER] = UNSET
 
 
 _operation: Final = partial(Operation, tag="operations", access=Access.PUBLIC)
@@ -78,9 +90,10 @@ async def get_readiness(
     if report.status == READY:
         return Response(report)
     down = ", ".join(name for name, state in report.components.items() if state == DOWN)
+    stands_by = report.role is not UNSET
     unready = UnreadyReport(
-        error=f"Not ready: {down} down.",
-        code=ErrorCode.UNAVAILABLE,
+        error="Not ready: this node stands by." if stands_by else f"Not ready: {down} down.",
+        code=ErrorCode.STANDBY if stands_by else ErrorCode.UNAVAILABLE,
         request_id=request_id(request.scope),
         status=report.status,
         components=report.components,
@@ -88,6 +101,9 @@ async def get_readiness(
         degraded_work=report.degraded_work,
         forged_entries=report.forged_entries,
         removed_entries=report.removed_entries,
+        role=report.role,
+        behind_seconds=report.behind_seconds,
+        owner=report.owner,
     )
     return Response(unready, status_code=503, headers=HEADERS_OF_STATUS[503])
 

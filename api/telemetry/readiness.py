@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Callable, Sequence
 from time import monotonic
-from typing import Annotated, Final, Self
+from typing import Annotated, Final, NamedTuple, Self
 
 import msgspec
 from anyio import to_thread
@@ -48,10 +48,26 @@ class Replay(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
         )
 
 
+ROLE: Final = about("standby, of a node that does not own the log; else absent.")
+BEHIND_SECONDS: Final = about(
+    "Of a standby: the age of the oldest entry of the log that it lacks; null while Redis does not answer."
+)
+OWNER: Final = about("Of a standby: the address of the node that owns the log; null while none is known.")
+
+
+class StandingBy(NamedTuple):
+    """Of a node that does not own the log: its role, how far it is behind in seconds, the owner's address."""
+
+    role: str
+    behind_s: float | None
+    owner: str | None
+
+
 class ReadinessReport(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """``components`` maps the name of each component to up, down or degraded. ``replay`` is there only while the log is
     replayed after a start, ``degraded_work`` only while background work is degraded, and ``forged_entries`` and
-    ``removed_entries`` only when there are any.
+    ``removed_entries`` only when there are any. ``role``, ``behind_seconds`` and ``owner`` are those of a standby,
+    which is not ready.
     """
 
     status: Annotated[str, about("ready, or unavailable.")]
@@ -60,6 +76,9 @@ class ReadinessReport(msgspec.Struct, frozen=True, kw_only=True, rename="camel")
     degraded_work: Sequence[str] | msgspec.UnsetType = msgspec.UNSET
     forged_entries: int | msgspec.UnsetType = msgspec.UNSET
     removed_entries: int | msgspec.UnsetType = msgspec.UNSET
+    role: Annotated[str | msgspec.UnsetType, ROLE] = msgspec.UNSET
+    behind_seconds: Annotated[float | msgspec.UnsetType | None, BEHIND_SECONDS] = msgspec.UNSET
+    owner: Annotated[str | msgspec.UnsetType | None, OWNER] = msgspec.UNSET
 
 
 class Readiness:
@@ -80,11 +99,12 @@ class Readiness:
         forged_entries: Callable[[], int] = lambda: 0,
         removed_entries: Callable[[], int] = lambda: 0,
         is_clock_doubtful: Callable[[], bool] = lambda: False,
+        standing_by: Callable[[], StandingBy | None] = lambda: None,
         kept_s: float = KEPT_S,
     ) -> None:
         self._checks, self._replay, self._degraded_work, self._kept_s = checks, replay, degraded_work, kept_s
         self._forged_entries, self._removed_entries = forged_entries, removed_entries
-        self._is_clock_doubtful = is_clock_doubtful
+        self._is_clock_doubtful, self._standing_by = is_clock_doubtful, standing_by
         self._latest: asyncio.Future[ReadinessReport] | None = None
         self._latest_at = 0.0
 
@@ -107,7 +127,8 @@ class Readiness:
                 forged = self._forged_entries()
             except Exception:  # noqa: BLE001 - as in ``_is_up``: its table cannot be read
                 components[DATABASE] = DOWN
-        status = UNAVAILABLE if DOWN in components.values() else READY
+        standing_by = self._standing_by()
+        status = READY if standing_by is None and DOWN not in components.values() else UNAVAILABLE
         degraded = self._degraded_work()
         components[BACKGROUND] = DEGRADED if degraded else UP
         removed = self._removed_entries()
@@ -120,6 +141,9 @@ class Readiness:
             degraded_work=degraded or msgspec.UNSET,
             forged_entries=forged or msgspec.UNSET,
             removed_entries=removed or msgspec.UNSET,
+            role=msgspec.UNSET if standing_by is None else standing_by.role,
+            behind_seconds=msgspec.UNSET if standing_by is None else standing_by.behind_s,
+            owner=msgspec.UNSET if standing_by is None else standing_by.owner,
         )
 
 

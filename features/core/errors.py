@@ -131,6 +131,7 @@ class ErrorCode(StrEnum):
 
     UNAVAILABLE = "unavailable"
     STARTING = "starting"
+    STANDBY = "standby"
     CATCHING_UP = "catching_up"
     OVERLOADED = "overloaded"
     NOT_CONFIRMED = "not_confirmed"

@@ -82,9 +82,13 @@ class Supervision(Collector):
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
         time: Callable[[], float] = monotonic,
     ) -> None:
-        self._works, self._sleep, self._time = works, sleep, time
+        self._works, self._sleep, self._time = dict(works), sleep, time
         self._states = {name: WorkState() for name in works}
         self._tasks: list[asyncio.Task[None]] = []
+
+    def add(self, name: str, work: Work) -> None:
+        """Further work, before ``begin``."""
+        self._works[name], self._states[name] = work, WorkState()
 
     def begin(self) -> None:
         self._tasks = [asyncio.create_task(self._keep_running(name, work)) for name, work in self._works.items()]

@@ -64,7 +64,7 @@ from clearhold.store.control.scorecard_registry import NOT_REPORTED, REPORT_VALI
 from clearhold.store.control.webhook_registry import MOST_ENDPOINTS, TOO_MANY_ENDPOINTS
 from clearhold.store.control.webhooks import Endpoint
 from clearhold.store.ids import IdFactory, random_bytes
-from clearhold.store.redis_log.appender import ToProgram
+from clearhold.store.redis_log.writes import ToProgram
 
 UNTESTED: Final = (
     "A rule of this configuration had no backtest less than 24 hours old when it was approved, so nothing was applied. "

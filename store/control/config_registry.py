@@ -37,7 +37,7 @@ from clearhold.store.control.rule_registry import TOO_LARGE
 from clearhold.store.control.rules import rules_in
 from clearhold.store.control.webhooks import Endpoint
 from clearhold.store.ids import IdFactory
-from clearhold.store.redis_log.appender import ToProgram
+from clearhold.store.redis_log.writes import ToProgram
 
 OTHER_BASE: Final = (
     "The configuration in force is not the one that this was planned against: a different change came first, so "

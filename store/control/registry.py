@@ -42,8 +42,9 @@ from clearhold.store.control.policies import VERSION_KINDS, version_created
 from clearhold.store.control.tenancy import Tenancy
 from clearhold.store.ids import IdFactory, new_token
 from clearhold.store.keys import SecretBox, token_digest
-from clearhold.store.redis_log.appender import MAX_WRITE_BYTES, LogAppender, ToProgram
+from clearhold.store.redis_log.appender import MAX_WRITE_BYTES, LogAppender
 from clearhold.store.redis_log.waiting_append import UNAVAILABLE
+from clearhold.store.redis_log.writes import ToProgram
 
 OPERATOR_TOKEN_PREFIX: Final = "op_"  # noqa: S105 - a prefix that shows the kind of token
 INGEST_SECRET_PREFIX: Final = "whsec_"  # noqa: S105 - as above

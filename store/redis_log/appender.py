@@ -9,7 +9,7 @@ Errors  ``UnavailableError`` when Redis did not confirm the entry, or returned w
 import asyncio
 from collections import deque
 from collections.abc import Sequence
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import redis.asyncio
 from redis.exceptions import ConnectionError as RedisConnectionError
@@ -27,7 +27,15 @@ from clearhold.store.redis_log.owner import LogOwnership
 from clearhold.store.redis_log.pipeline import AppendTimes, Pipeline
 from clearhold.store.redis_log.reader import SEQ_BITS, SEQ_LIMIT, control_key, offset_of, shard_key
 from clearhold.store.redis_log.waiting_append import WaitingAppend
-from clearhold.store.redis_log.writes import FencedWrites, LogWrites, PackedWrite, PlainWrites, StreamEntry, ids_of
+from clearhold.store.redis_log.writes import (
+    FencedWrites,
+    LogWrites,
+    PackedWrite,
+    PlainWrites,
+    StreamEntry,
+    ToProgram,
+    ids_of,
+)
 from clearhold.store.seals import EntrySeals
 
 WRITE_WITHIN_S: Final = 1.5
@@ -42,15 +50,7 @@ _ANSWER_S: Final = 0.1
 """The time for the answer that too few replicas have confirmed, within the limit of a write."""
 
 OVERLOADED: Final = "The log cannot keep up right now. Try again."
-
-
-class ToProgram(NamedTuple):
-    """An entry for a program's shard that goes with one of the control stream."""
-
-    shard: int
-    kind: EntryKind
-    program_id: str
-    body: bytes
+STANDING_BY: Final = "Another node owns the log, and this one stands by. Nothing was stored."
 
 
 class LogAppender:
@@ -145,8 +145,16 @@ class LogAppender:
             self._note(each.shard, offset_of(appended))
         return offset_of(stream_id)
 
+    def resume(self, numbers: Sequence[int], ends: Sequence[int]) -> None:
+        """Continue behind another owner's entries, before the first append: ``numbers`` are the highest ones of seals,
+        ``ends`` the offsets of the newest entries, both by shard.
+        """
+        self._numbers, self._last = list(numbers), list(ends)
+
     def last_appended(self, shard: int) -> int:
-        """The highest offset that this process appended to the shard, 0 if none."""
+        """The highest offset that this process appended to the shard, or that of the log's end when it took the log
+        from another owner; 0 if neither.
+        """
         return self._last[shard]
 
     @property
@@ -185,6 +193,8 @@ class LogAppender:
 
     async def _written(self, write: PackedWrite) -> list[bytes]:
         """The ids of the entries, once they are in the log."""
+        if self.ownership is not None and not self.ownership.is_owner:
+            raise UnavailableError(STANDING_BY, ErrorCode.STANDBY)
         if len(self._waiting) >= MAX_WAITING_ENTRIES or self.waiting_bytes >= MAX_WAITING_BYTES:
             raise UnavailableError(OVERLOADED, ErrorCode.OVERLOADED)
         loop = asyncio.get_running_loop()

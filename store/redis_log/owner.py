@@ -1,7 +1,7 @@
 """The one owner of the log in a named Redis: taken at a start, renewed each second, demanded by every write.
 
-take (at the start) ─▶ renew each second ─▶ release (at a clean stop)
-                       └▶ FENCED: another service has taken the log; this one ends
+stand by ─▶ take (at the start, or after another's silence) ─▶ renew each second ─▶ release (at a clean stop)
+                                                            └▶ FENCED: another service has taken it; this one ends
 
 A copy of a data directory, a restored disk or a snapshot of a machine is a second service for the same log, and the
 directory's lock does not see it. Redis is the place that both share. The writes of a former owner are refused there, so
@@ -11,21 +11,22 @@ until a renewal is newer than ``CURRENT_WITHIN_S``.
 A node is a data directory in its place: a copy is another node, and so is a restored one. The same node in the same run
 of the machine may take the log at once, because the directory's lock shows that its former process has ended.
 
+A member that finds another owner stands by (``flows/roles.py``): it commits what the log has, and takes the log when
+the owner has been silent for ``LIVE_S`` of its own clock.
+
 Clock   Redis' own for ``seen``; this process's monotonic clock for its own renewals
 Errors  ``StartupError`` while another owner is live; ``RedisSettingsError`` for a Redis without functions
 """
 
 import os
 import socket
-import sys
 import time
 from collections import deque
 from collections.abc import Callable
-from contextlib import ExitStack, closing
 from hashlib import sha256
 from pathlib import Path
 from threading import Event, Lock, Thread
-from typing import Any, Final, NamedTuple, NoReturn
+from typing import Any, Final, NamedTuple
 
 import redis
 import structlog
@@ -34,11 +35,10 @@ from redis.exceptions import ConnectionError as RedisConnectionError
 from redis.exceptions import RedisError, ResponseError
 from redis.exceptions import TimeoutError as RedisTimeoutError
 
-from clearhold.store.data_dir import DataDir
 from clearhold.store.errors import StartupError
 from clearhold.store.redis_log.child import LEAST_VERSION
-from clearhold.store.redis_log.connect import RedisSettingsError, connect_sync
-from clearhold.store.redis_log.reader import TRIMMED, identity_in, shard_key, stream_id_of
+from clearhold.store.redis_log.connect import RedisSettingsError
+from clearhold.store.redis_log.reader import TRIMMED, shard_key, stream_id_of
 from clearhold.store.redis_log.writes import EPOCH, MEMBERS, OWNER
 
 LIBRARY_NAME: Final = "clearhold"
@@ -128,20 +128,56 @@ def _has_library(listing: Any) -> bool:
     return False
 
 
+class OtherOwner(NamedTuple):
+    """Another owner, as Redis has it: ``silent_ms`` by Redis' clock, ``beat`` the word of its newest renewal."""
+
+    node: str
+    address: str
+    silent_ms: int
+    beat: bytes
+
+
 class LogOwnership:
-    """Held from ``taken`` until ``release``, or until another node takes the log. For any thread."""
+    """Held from ``attempt`` until ``release``, or until another node takes the log; a standby does not hold it. For any
+    thread.
+    """
 
     def __init__(
-        self, client: redis.Redis, node: LogNode, address: str, epoch: int, beat: str, *, taken_at: float
+        self, client: redis.Redis, node: LogNode, address: str, epoch: int = 0, beat: str = "", *, taken_at: float = 0.0
     ) -> None:
-        """``client`` belongs to the renewals; ``taken_at`` is a time of ``now_s`` before the log was taken."""
+        """``client`` belongs to the renewals; ``epoch`` 0 is that of a standby. ``taken_at`` is a time of ``now_s``
+        before the log was taken.
+        """
         self.node, self.address, self.epoch = node, address, epoch
+        self.members = 1
+        """How many nodes own or follow the log, at the newest renewal."""
         self._client, self._beats = client, deque([beat], maxlen=_KEPT_BEATS)
         self._renewed_at, self._is_fenced = taken_at, False
         self._lock, self._stopping = Lock(), Event()
         self._thread = Thread(target=self._renew_regularly, name="log-owner", daemon=True)
         self._on_fenced: Callable[[str], None] = lambda _: None
         self._failure: str | None = None
+
+    def attempt(self, *, take_over: bool = False, dead_beat: bytes = b"") -> OtherOwner | None:
+        """Take the log; None once this node has it. Another owner keeps it unless it has been silent or released it, or
+        ``take_over``, or its newest renewal is still ``dead_beat``.
+        """
+        taken_at, beat = now_s(), os.urandom(8).hex()
+        node = self.node
+        call = (node.id, node.boot, self.address, beat, int(take_over), dead_beat)
+        epoch, *other = self._client.execute_command("FCALL", "clearhold_take", 2, OWNER, EPOCH, *call)
+        if not epoch:
+            their_node, their_address, silent_ms, their_beat = other
+            return OtherOwner(their_node.decode(), their_address.decode(), silent_ms, their_beat)
+        self._beats, self._renewed_at = deque([beat], maxlen=_KEPT_BEATS), taken_at
+        self.epoch = epoch
+        log.info("owner_taken", epoch=epoch, node=node.id)
+        return None
+
+    @property
+    def is_owner(self) -> bool:
+        """Whether this node has taken the log, and no other one since, as far as is known."""
+        return self.epoch > 0 and not self._is_fenced
 
     def start(self, on_fenced: Callable[[str], None]) -> None:
         """Renew from now on; ``on_fenced`` gets a sentence, once, on any thread, and should end the process."""
@@ -154,31 +190,37 @@ class LogOwnership:
         if self._thread.is_alive():
             self._thread.join(2 * ANSWERS_WITHIN_S)
         try:
-            self._client.execute_command("FCALL", "clearhold_release", 1, OWNER, self.epoch)
+            if self.is_owner:
+                self._client.execute_command("FCALL", "clearhold_release", 1, OWNER, self.epoch)
         except (RedisError, OSError) as error:
             log.warning("owner_not_released", error=str(error))
         self._client.close()
 
     def is_current(self) -> bool:
         """Whether the log has no other owner now, as far as the last renewal shows it."""
-        return not self._is_fenced and now_s() - self._renewed_at < CURRENT_WITHIN_S
+        return self.is_owner and now_s() - self._renewed_at < CURRENT_WITHIN_S
 
     @property
     def renewed_s_ago(self) -> float:
-        """Seconds since the newest renewal."""
-        return now_s() - self._renewed_at
+        """Seconds since the newest renewal; 0 for a standby."""
+        return now_s() - self._renewed_at if self.epoch else 0.0
 
     def require_current(self) -> None:
-        """Raise NotOwnerError unless ``is_current``."""
+        """Raise NotOwnerError unless ``is_current``: before an effect outside of the log."""
         if not self.is_current():
             raise NotOwnerError("It is not certain that this service still owns the log in Redis.")
+
+    def require_commit(self) -> None:
+        """Raise NotOwnerError unless this node may commit what the log has: as a standby, or as the owner."""
+        if self.epoch:
+            self.require_current()
 
     def note(self, error: Exception) -> bool:
         """Look at a refusal of Redis: end as a former owner if it says so. True when the functions are gone, so that
         the connection must be made again.
         """
         text = str(error)
-        if text.startswith(_FENCED):
+        if text.startswith(_FENCED) and self.epoch:
             self._end(text)
         return text.startswith(_LOST_FUNCTION)
 
@@ -186,6 +228,8 @@ class LogOwnership:
         """Drop a shard's entries up to an offset, by ``execute``, which runs a command; refused with ``NEEDED`` while a
         member needs one of them.
         """
+        if not self.is_owner:
+            raise NotOwnerError("The log is trimmed by its owner alone.")
         keys, least = (OWNER, TRIMMED, shard_key(shard), MEMBERS), stream_id_of(upto + 1)
         try:
             return int(execute("FCALL", "clearhold_trim", len(keys), *keys, self.epoch, shard, upto, least))
@@ -203,6 +247,7 @@ class LogOwnership:
         self._beats.append(beat)  # before it is sent: the reply may be lost
         try:
             self._client.execute_command("FCALL", "clearhold_renew", 1, OWNER, self.epoch, *reversed(self._beats))
+            self.members = int(self._client.execute_command("HLEN", MEMBERS))
         except (RedisError, OSError) as error:
             self._look_at_failure(error)
             return False
@@ -257,49 +302,21 @@ def taken(client: redis.Redis, node: LogNode, address: str, *, take_over: bool) 
 
 
 def _taken(client: redis.Redis, node: LogNode, address: str, *, take_over: bool) -> LogOwnership:
+    ownership = LogOwnership(client, node, address)
     began, watched = now_s(), b""
     while True:
-        taken_at, beat = now_s(), os.urandom(8).hex()
-        is_dead = watched if taken_at - began > LIVE_S else b""
-        call = ("FCALL", "clearhold_take", 2, OWNER, EPOCH, node.id, node.boot, address, beat, int(take_over), is_dead)
-        epoch, *other = client.execute_command(*call)
-        if epoch:
-            log.info("owner_taken", epoch=epoch, node=node.id)
-            return LogOwnership(client, node, address, epoch, beat, taken_at=taken_at)
-        their_node, their_address, silent_ms, their_beat = other
-        if watched and watched != their_beat:
+        is_dead = watched if now_s() - began > LIVE_S else b""
+        other = ownership.attempt(take_over=take_over, dead_beat=is_dead)
+        if other is None:
+            return ownership
+        if watched and watched != other.beat:
             raise OwnerRefusedError(
-                f"The log at CLEARHOLD_REDIS_URL has an owner, which renewed it {max(0, silent_ms) / 1_000:.1f} s ago: "
-                f"{their_node.decode()} at {their_address.decode()}. Stop that service first. If it must end at once, "
-                "start this one with --take-over: it then owns the log, and the other one stops."
+                "The log at CLEARHOLD_REDIS_URL has an owner, which renewed it "
+                f"{max(0, other.silent_ms) / 1_000:.1f} s ago: {other.node} at {other.address}. Stop that service "
+                "first. If it must end at once, start this one with --take-over: it then owns the log, and the other "
+                "one stops."
             )
         if not watched:
-            log.info("owner_watched", node=their_node.decode(), address=their_address.decode())
-        watched = watched or their_beat
+            log.info("owner_watched", node=other.node, address=other.address)
+        watched = watched or other.beat
         time.sleep(_LOOK_EVERY_S)
-
-
-def owned_log(
-    redis_url: str | None, data_dir: DataDir, url: str, opened: ExitStack, *, take_over: bool = False
-) -> LogOwnership | None:
-    """The ownership of the log in a named Redis, until ``opened`` ends; None with the embedded one, which is in the
-    directory and has its lock. A Redis with another directory's log is left to the refusal of ``join_log``.
-    """
-    if redis_url is None:
-        return None
-    client = opened.enter_context(closing(connect_sync(redis_url, answers_within_s=ANSWERS_WITHIN_S)))
-    if identity_in(client) not in {None, data_dir.identity}:
-        return None
-    address = f"{socket.gethostname()} ({url})"
-    ownership = taken(client, node_of(data_dir.path), address, take_over=take_over)
-    opened.callback(ownership.release)
-    ownership.start(_end_fenced)
-    return ownership
-
-
-def _end_fenced(sentence: str) -> NoReturn:
-    """End at once: an orderly end would commit, deliver and sign what the other service commits, delivers and signs."""
-    log.critical("fenced", error=sentence)
-    sys.stderr.write(f"{sentence}\n")
-    sys.stderr.flush()
-    os._exit(FENCED_EXIT)

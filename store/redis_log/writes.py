@@ -5,8 +5,9 @@ several entries. Any service may use a named Redis, where all callers of a write
 """
 
 from collections.abc import Iterable, Sequence
-from typing import Any, Final, Protocol
+from typing import Any, Final, NamedTuple, Protocol
 
+from clearhold.features.core.log_entry import EntryKind
 from clearhold.store.redis_log.pipeline import command
 from clearhold.store.redis_log.reader import TENANTS
 
@@ -24,6 +25,15 @@ StreamEntry = tuple[str, str, tuple[str | int | bytes, ...]]
 
 PackedWrite = tuple[bytes, int]
 """Commands, and the number of their replies. Plain tuples: each event costs one of both."""
+
+
+class ToProgram(NamedTuple):
+    """An entry for a program's shard that goes with one of the control stream."""
+
+    shard: int
+    kind: EntryKind
+    program_id: str
+    body: bytes
 
 
 class LogWrites(Protocol):

@@ -211,6 +211,14 @@ def overloaded(world: World, patch: pytest.MonkeyPatch) -> Answer:
     return preflight(world)
 
 
+def standing_by(world: World, patch: pytest.MonkeyPatch) -> Answer:
+    async def refuse(*_: object, **__: object) -> None:
+        raise UnavailableError(appender.STANDING_BY, ErrorCode.STANDBY)
+
+    patch.setattr(appender.LogAppender, "_written", refuse)
+    return preflight(world)
+
+
 def log_away(world: World, patch: pytest.MonkeyPatch) -> Answer:
     async def refuse(*_: object, **__: object) -> None:
         raise UnavailableError(UNAVAILABLE)
@@ -387,6 +395,7 @@ CASES: Final[dict[ErrorCode, Provoke]] = {
     ErrorCode.SCAN_INDEX_FAILED: with_a_broken_index,
     ErrorCode.UNAVAILABLE: log_away,
     ErrorCode.STARTING: starting,
+    ErrorCode.STANDBY: standing_by,
     ErrorCode.CATCHING_UP: catching_up,
     ErrorCode.OVERLOADED: overloaded,
     ErrorCode.NOT_CONFIRMED: not_confirmed,

@@ -81,7 +81,7 @@ class RunningService:
             self.stop()
 
     def start(self) -> None:
-        """Start and wait for the ready line."""
+        """Start and wait for the ready line, or for that of a standby."""
         arguments = ["serve", "--data", str(self.data), "--port", str(self.port), *self._options]
         environment = {name: value for name, value in (os.environ | self._environment).items() if value is not None}
         with self._log.open("ab") as log:
@@ -93,7 +93,7 @@ class RunningService:
                 command = [self._python, "-c", self.command, *arguments]
                 self._process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=log, env=environment)
         assert self._process.stdout is not None
-        if not self._process.stdout.readline().startswith(b"ready "):
+        if not self._process.stdout.readline().startswith((b"ready ", b"standby ")):
             self.kill()
             raise AssertionError(self._log.read_text()[-2_000:])
 

@@ -19,10 +19,11 @@ from redis import Redis
 from clearhold.features.core.errors import UnavailableError
 from clearhold.features.core.log_entry import EntryKind, LogEntry
 from clearhold.store.redis_log import appender as appender_module
-from clearhold.store.redis_log.appender import LogAppender, ToProgram
+from clearhold.store.redis_log.appender import LogAppender
 from clearhold.store.redis_log.connect import EmbeddedRedis, connect_async, connect_sync
 from clearhold.store.redis_log.pipeline import HALVED_EVERY_S
 from clearhold.store.redis_log.reader import LogReader, stream_id_of
+from clearhold.store.redis_log.writes import ToProgram
 from tests.support.clock import T0
 from tests.support.redis_process import alive, pid_of, pongs
 from tests.support.stalls import Stopwatch, stand_still

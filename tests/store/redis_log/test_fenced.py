@@ -10,11 +10,11 @@ import redis.asyncio
 
 from clearhold.features.core.errors import UnavailableError
 from clearhold.features.core.log_entry import EntryKind
-from clearhold.store.redis_log.appender import LogAppender, ToProgram
+from clearhold.store.redis_log.appender import LogAppender
 from clearhold.store.redis_log.connect import connect_async, connect_sync
 from clearhold.store.redis_log.owner import LogNode, LogOwnership, taken
 from clearhold.store.redis_log.reader import LogReader, control_key, shard_key
-from clearhold.store.redis_log.writes import EPOCH, OWNER
+from clearhold.store.redis_log.writes import EPOCH, OWNER, ToProgram
 from tests.support.clock import T0
 from tests.support.redis_replicas import RedisProcess, replicated_redis
 

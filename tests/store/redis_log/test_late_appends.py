@@ -12,9 +12,10 @@ from clearhold.features.core.errors import UnavailableError
 from clearhold.features.core.log_entry import EntryKind, SealOrder
 from clearhold.store.control.entries import ControlKind
 from clearhold.store.redis_log import appender as appender_module
-from clearhold.store.redis_log.appender import LogAppender, ToProgram
+from clearhold.store.redis_log.appender import LogAppender
 from clearhold.store.redis_log.connect import EmbeddedRedis, connect_async
 from clearhold.store.redis_log.reader import LogReader
+from clearhold.store.redis_log.writes import ToProgram
 from clearhold.store.seals import EntrySeals
 from tests.support.clock import T0
 

@@ -15,9 +15,10 @@ from clearhold.features.core.rows.events import QuarantineRow
 from clearhold.features.shard.shard import ShardState
 from clearhold.store.control.entries import ControlKind
 from clearhold.store.lake.log_segments import ControlCopy, LogSegments, Segmenter
-from clearhold.store.redis_log.appender import LogAppender, ToProgram
+from clearhold.store.redis_log.appender import LogAppender
 from clearhold.store.redis_log.connect import EmbeddedRedis, connect_async
 from clearhold.store.redis_log.reader import LogReader, control_key, offset_of, shard_key, stream_id_of
+from clearhold.store.redis_log.writes import ToProgram
 from clearhold.store.seals import EntrySeals
 from tests.support.clock import T0
 

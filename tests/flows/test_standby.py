@@ -1,0 +1,122 @@
+"""A second node stands by for the log in a named Redis, and takes over in place when the owner is gone."""
+
+import contextlib
+import http.client
+import shutil
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+import httpx
+import pytest
+
+from clearhold.store.nodes.joined import mark_joined
+from tests.api.cli.test_mixed_up import refusal
+from tests.flows.test_owner import transfers_in
+from tests.support.alerting import outgoing
+from tests.support.redis_process import redis_of_its_own
+from tests.support.running_bank import RunningBank
+from tests.support.running_service import RunningService, post_until_taken, wait_until_committed
+from tests.support.waiting import eventually
+
+ANSWERS_WITHIN_S: Final = 15.0
+
+
+class Nodes:
+    """A service with events in its tables, and a joined copy of its stopped directory."""
+
+    def __init__(self, folder: Path, environment: dict[str, str]) -> None:
+        self.environment = environment
+        (folder / "one").mkdir()
+        self.one = RunningService(folder / "one" / "data", "--scorers", "1", environment=environment)
+        with self.one:
+            self.bank = RunningBank(self.one, "payroll")
+            self.post(self.one, "acht_1", "acht_2")
+        shutil.copytree(folder / "one" / "data", folder / "two" / "data")
+        self.two = RunningService(folder / "two" / "data", "--scorers", "1", environment=environment)
+
+    def join(self) -> None:
+        mark_joined(self.two.data)
+
+    def post(self, service: RunningService, *transfers: str) -> None:
+        """Post, and wait for the tables."""
+        post_until_taken(service, self.bank.program, [outgoing(each) for each in transfers], within_s=60)
+        for each in transfers:
+            wait_until_committed(service, self.bank.token, each)
+
+    def end(self) -> None:
+        for each in (self.one, self.two):
+            if each.is_running:
+                each.kill()
+
+
+@pytest.fixture
+def nodes(tmp_path: Path) -> Iterator[Nodes]:
+    with redis_of_its_own(tmp_path / "redis"), contextlib.ExitStack() as ending:
+        nodes = Nodes(tmp_path, {"CLEARHOLD_REDIS_URL": f"unix://{tmp_path / 'redis' / 'redis.sock'}"})
+        ending.callback(nodes.end)
+        yield nodes
+
+
+def get(service: RunningService, path: str, token: str = "") -> httpx.Response:
+    headers = {"Authorization": f"Bearer {token}", "X-Operator": "test"} if token else {}
+    return httpx.get(f"http://127.0.0.1:{service.port}{path}", headers=headers, timeout=30)
+
+
+def test_given_a_joined_directory_when_started_beside_the_owner_then_it_stands_by_and_names_the_owner(
+    nodes: Nodes,
+) -> None:
+    nodes.join()
+    with nodes.one as one, nodes.two as two:
+        nodes.post(one, "acht_3")
+        refused = get(two, "/api/transfers/acht_3?full=1", nodes.bank.token)
+        eventually(lambda: get(two, "/readyz").json()["behindSeconds"] == 0)
+        ready, healthy = get(two, "/readyz"), get(two, "/healthz")
+
+    assert refused.status_code == http.client.SERVICE_UNAVAILABLE
+    assert refused.json()["code"] == "standby"
+    assert refused.json()["owner"] == f"http://127.0.0.1:{one.port}"
+    assert refused.headers["Owner-Location"] == f"http://127.0.0.1:{one.port}/api/transfers/acht_3?full=1"
+    assert refused.headers["Retry-After"]
+    assert refused.headers["X-Request-Id"] == refused.json()["requestId"]
+    assert healthy.status_code == http.client.OK
+    assert ready.status_code == http.client.SERVICE_UNAVAILABLE
+    assert ready.json()["code"] == "standby"
+    assert ready.json()["role"] == "standby"
+    assert ready.json()["components"]["redis"] == "up"
+    assert transfers_in(two.data) == ["acht_1", "acht_2", "acht_3"]
+
+
+def test_given_a_copy_that_has_not_joined_when_started_beside_the_owner_then_it_is_refused(nodes: Nodes) -> None:
+    with nodes.one:
+        assert "has an owner, which renewed it " in refusal(nodes.two.data, nodes.environment)
+
+
+def test_given_an_owner_that_is_killed_then_the_standby_answers_within_seconds_and_the_former_owner_stands_by(
+    nodes: Nodes,
+) -> None:
+    nodes.join()
+    nodes.one.start()
+    with nodes.two as two:
+        nodes.post(nodes.one, "acht_3")
+        killed_at = time.monotonic()
+        nodes.one.kill()
+        post_until_taken(two, nodes.bank.program, [outgoing("acht_4")], within_s=60)
+        answered_after_s = time.monotonic() - killed_at
+        wait_until_committed(two, nodes.bank.token, "acht_4")
+        wait_until_committed(two, nodes.bank.token, "acht_3")
+        assert get(two, "/readyz").status_code == http.client.OK
+
+        nodes.one.start()
+        assert get(nodes.one, "/readyz").json()["role"] == "standby"
+        nodes.post(two, "acht_5")
+        eventually(lambda: get(nodes.one, "/readyz").json()["behindSeconds"] == 0)
+        assert get(nodes.one, "/api/transfers/acht_5", nodes.bank.token).json()["owner"].endswith(str(two.port))
+        nodes.one.stop()
+
+    print(f"first 200 after {answered_after_s:.1f} s")
+    assert answered_after_s < ANSWERS_WITHIN_S
+    every = ["acht_1", "acht_2", "acht_3", "acht_4", "acht_5"]
+    assert transfers_in(two.data) == transfers_in(nodes.one.data) == every
+    assert "ready http" in two.output
