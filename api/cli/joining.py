@@ -147,7 +147,7 @@ def _rebuilt(
         keys = SigningKeys.open(
             data_dir.signing_keys_path, box=SecretBox(data_dir.master_key()), clock=SystemClock(), purposes=()
         )
-        link_log = followed_link_log(redis_url, opened, replicas=0)
+        link_log = followed_link_log(redis_url, opened, replicas=setting("redis_replicas", os.environ) or 0)
         with screen.status("making the database") as status:
             return rebuild(
                 data_dir,
