@@ -10,6 +10,7 @@ from typing import NamedTuple
 from urllib.parse import urlsplit
 
 import duckdb
+import redis.asyncio
 
 from clearhold.api.area import RecordStores, Stores
 from clearhold.api.settings import Settings
@@ -151,18 +152,9 @@ def open_stores(
 ) -> Stores:
     clock, shards, box = SteadyClock(), data_dir.shards, SecretBox(data_dir.master_key())
     reading, hot = opened.enter_context(closing(connect_sync(begun.target))), connect_async(begun.target)
-    seals, identity, ownership, replicas = data_dir.entry_seals(), data_dir.identity, begun.ownership, begun.replicas
-    reader = LogReader(reading, range(shards), seals=seals, replicas=replicas)
-    numbers = [reader.newest_number(shard) for shard in range(shards)]
-    appender = LogAppender(
-        hot,
-        shards=shards,
-        identity=identity,
-        seals=seals,
-        numbers=numbers,
-        ownership=ownership,
-        replicas=replicas,
-    )
+    ownership, replicas = begun.ownership, begun.replicas
+    reader = LogReader(reading, range(shards), seals=data_dir.entry_seals(), replicas=replicas)
+    appender = _appender(data_dir, begun, hot, reader)
     clock.compare(reader.newest_at())
     control_copy = ControlCopy(reader, scoring.segments)
     registry = Registry(
@@ -206,6 +198,19 @@ def _sealed_backup(data_dir: DataDir, target: str | Path, clock: Clock) -> Gener
         reader = LogReader(client, range(data_dir.shards))
         with passing_backup(data_dir, reader, clock=clock) as folder:
             yield from sealed_files(folder, data_dir.master_key())
+
+
+def _appender(data_dir: DataDir, begun: BegunLog, hot: redis.asyncio.Redis, reader: LogReader) -> LogAppender:
+    """``hot`` belongs to it."""
+    return LogAppender(
+        hot,
+        shards=data_dir.shards,
+        identity=data_dir.identity,
+        seals=data_dir.entry_seals(),
+        numbers=[reader.newest_number(shard) for shard in range(data_dir.shards)],
+        ownership=begun.ownership,
+        replicas=begun.replicas,
+    )
 
 
 def _load_control(

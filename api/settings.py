@@ -18,6 +18,7 @@ from clearhold.api.http.operation import RateClass
 from clearhold.api.http.proxy_identity import ConsoleIdentity
 from clearhold.api.telemetry.metrics import MOST_PROGRAMS
 from clearhold.store.errors import StartupError
+from clearhold.store.redis_log.primary import is_sentinel, sentinel_address
 
 MIN_ADMIN_TOKEN_LENGTH: Final = 16
 LOOPBACK: Final = "127.0.0.1"
@@ -178,8 +179,18 @@ def _text(_: str, text: str) -> str:
 
 
 def _redis_url(variable: str, text: str) -> str:
+    if is_sentinel(text):
+        try:
+            sentinel_address(text)
+        except ValueError:
+            raise _refused(
+                variable, "must name the Sentinels, as redis+sentinel://HOST:26379,HOST:26379/NAME"
+            ) from None
+        return text
     if not text.startswith(("redis://", "rediss://", "unix://")):
-        raise _refused(variable, "must begin with redis://, rediss:// or unix://, as redis://localhost:6379")
+        raise _refused(
+            variable, "must begin with redis://, rediss:// or unix://, or redis+sentinel://, as redis://localhost:6379"
+        )
     return text
 
 

@@ -35,6 +35,7 @@ from redis.retry import Retry
 from clearhold.store.data_dir import DataDir
 from clearhold.store.errors import StartupError
 from clearhold.store.redis_log.child import ServerBinary, end, last_words, server_binary, spawn
+from clearhold.store.redis_log.primary import is_sentinel, primary_async, primary_sync
 
 CONNECT_TIMEOUT_S: Final = 1.0
 COMMAND_TIMEOUT_S: Final = 5.0
@@ -58,9 +59,13 @@ class RedisSettingsError(StartupError):
 
 
 def connect_sync(target: str | Path, *, answers_within_s: float = COMMAND_TIMEOUT_S) -> redis.Redis:
-    """A client for threads. ``target`` is a URL (``redis://``, ``rediss://``, ``unix://``) or the path of a socket."""
+    """A client for threads. ``target`` is the path of a socket or a URL: ``redis://``, ``rediss://``, ``unix://``, or
+    that of Sentinels (``primary.py``).
+    """
     options = {**_USUAL, **_NO_GREETING, "socket_timeout": answers_within_s}
     retry = Retry(NoBackoff(), 0)
+    if is_sentinel(target):
+        return primary_sync(str(target), retry=retry, **options)
     if _is_url(target):
         return redis.Redis.from_url(str(target), retry=retry, **options)
     return redis.Redis(unix_socket_path=str(target), retry=retry, **options)
@@ -69,6 +74,8 @@ def connect_sync(target: str | Path, *, answers_within_s: float = COMMAND_TIMEOU
 def connect_async(target: str | Path) -> redis.asyncio.Redis:
     """As ``connect_sync``, for the event loop that uses it first."""
     retry = AsyncRetry(NoBackoff(), 0)
+    if is_sentinel(target):
+        return primary_async(str(target), retry=retry, **_USUAL)
     if _is_url(target):
         return redis.asyncio.Redis.from_url(str(target), retry=retry, **_USUAL)
     return redis.asyncio.Redis(unix_socket_path=str(target), retry=retry, **_USUAL)
@@ -84,6 +91,7 @@ def check_external(client: redis.Redis) -> None:
     """Refuse a Redis that may lose a confirmed entry; the sentence names the settings to change, and the commands."""
     try:
         wrong = unsafe_settings(client)
+        is_cluster = client.config_get("cluster-enabled").get("cluster-enabled") == "yes"
     except AuthenticationError as error:
         raise RedisSettingsError(
             f"The Redis at CLEARHOLD_REDIS_URL refuses the user or password of the URL, or demands one ({error})."
@@ -96,6 +104,11 @@ def check_external(client: redis.Redis) -> None:
         raise RedisSettingsError(
             f"The settings of the Redis at CLEARHOLD_REDIS_URL cannot be read ({error}); CONFIG GET must be allowed."
         ) from error
+    if is_cluster:
+        raise RedisSettingsError(
+            "The Redis at CLEARHOLD_REDIS_URL is a node of a cluster, which spreads the log over its nodes. Name one "
+            "server, or a primary with replicas by its Sentinels: redis+sentinel://HOST:26379,HOST:26379/NAME."
+        )
     if wrong:
         states = ", ".join(f"{name} is {value or 'unknown'}" for name, value in wrong.items())
         commands = "; ".join(f"CONFIG SET {name} {REQUIRED_SETTINGS[name]}" for name in wrong)

@@ -15,7 +15,7 @@ from clearhold.store.redis_log.connect import RedisSettingsError, unsafe_setting
 from clearhold.store.redis_log.replication import CONFIRMED_WITHIN_S, MARKER, NotReplicatedError, replicated
 
 _NAMED: Final = "The Redis at CLEARHOLD_REDIS_URL"
-_ADDRESS: Final = ("host", "port", "path", "connection_pool")
+_ADDRESS: Final = ("host", "port", "path", "finder")
 """Arguments of a connection that lead to the primary."""
 
 
@@ -62,14 +62,14 @@ def require_confirmed(client: redis.Redis, replicas: int) -> None:
 
 
 def _connected(state: dict[str, Any]) -> list[_Replica]:
-    found = [value for name, value in sorted(state.items()) if name.startswith("slave") and isinstance(value, dict)]
-    return [_Replica(str(each["ip"]), int(each["port"])) for each in found if each.get("state") == "online"]
+    listed = [value for name, value in sorted(state.items()) if name.startswith("slave") and isinstance(value, dict)]
+    return [_Replica(str(each["ip"]), int(each["port"])) for each in listed if each.get("state") == "online"]
 
 
 def _check(client: redis.Redis, replica: _Replica) -> None:
     try:
-        with closing(_client_of(client, replica)) as asked:
-            wrong = unsafe_settings(asked)
+        with closing(_client_of(client, replica)) as other:
+            wrong = unsafe_settings(other)
     except AuthenticationError as error:
         raise RedisSettingsError(
             f"The replica {replica} refuses the user or password of CLEARHOLD_REDIS_URL ({error}): every server needs "

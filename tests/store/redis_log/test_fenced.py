@@ -125,7 +125,7 @@ async def test_given_a_server_that_became_a_replica_when_appended_then_it_is_sen
 ) -> None:
     primary, (other,) = servers
     await append(appender, 1)
-    server.replicaof("127.0.0.1", 1)  # a server that does not answer, as seen by a client that was not told
+    server.replicaof("127.0.0.1", 1)  # of a primary that does not answer
     waiting = [asyncio.create_task(append(appender, shard % SHARDS)) for shard in range(20)]
     await asyncio.sleep(0.5)
     assert not any(each.done() for each in waiting)

@@ -79,7 +79,7 @@ async def test_given_two_replicas_when_one_stops_then_one_is_enough_and_two_are_
         assert "1 of 2 replicas" in str(refused.__cause__)
         assert took_s < WRITE_WITHIN_S + 1
         with closing(servers.replicas[1].client()) as other:
-            assert other.xlen(shard_key(1)) == 22  # the refused entry is there too, and nobody was told so
+            assert other.xlen(shard_key(1)) == 22  # the refused entry is there too
         servers.go_on()
         assert isinstance(await append(of_both), int)
     ownership.release()
