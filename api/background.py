@@ -21,6 +21,7 @@ from clearhold.flows.backfill.service import BackfillService
 from clearhold.flows.backfill.step_log import StepLog
 from clearhold.flows.bank_work import BankWork, Webhooks
 from clearhold.flows.engine import Engine, restore_lost_policies, tick_every_minute
+from clearhold.flows.hand_over import HandOver
 from clearhold.flows.live.feed import CommitFeed
 from clearhold.flows.live.log_history import LogHistory
 from clearhold.flows.live.missed import MissedEvents
@@ -155,6 +156,7 @@ class WorkName(StrEnum):
     WAITING_ALERTS = "waiting_alerts"
     CONTROL_TAIL = "control_tail"
     SUCCESSION = "succession"
+    HAND_OVER = "hand_over"
 
 
 class BackgroundFlows(NamedTuple):
@@ -225,13 +227,19 @@ def succession(
     engine: Engine,
     supervision: Supervision,
     open_preflights: Callable[[], None],
+    under_way: Callable[[], int],
     target: str | Path,
     seals: EntrySeals,
     opened: ExitStack,
 ) -> None:
-    """The watch of a standby, and its following of the registries, as further work."""
+    """The watch of a standby, its following of the registries, and an owner's hand-over, as further work."""
     ownership = roles.ownership
-    if ownership is None or roles.is_open:
+    if ownership is None:
+        return
+    handing = opened.enter_context(closing(connect_sync(target, answers_within_s=ANSWERS_WITHIN_S)))
+    hand_over = HandOver(roles, ownership, handing, under_way)
+    supervision.add(WorkName.HAND_OVER, Work(hand_over.run, may_finish=True))
+    if roles.is_open:
         return
     client = opened.enter_context(closing(connect_sync(target, answers_within_s=ANSWERS_WITHIN_S)))
     shards = range(stores.progress.shards)

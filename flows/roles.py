@@ -87,6 +87,10 @@ class Roles:
         self._opened.set()
         self.on_open()
 
+    def close(self) -> None:
+        """On the event loop: this node answers no more, because another one takes the log."""
+        self._opened.clear()
+
     def as_owner(self, run: Callable[[], Awaitable[None]]) -> Callable[[], Awaitable[None]]:
         """Work that begins once this node is open."""
 

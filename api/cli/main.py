@@ -32,6 +32,7 @@ lake       api.cli.lake       The lake for analysts: Parquet files behind the co
 listen     api.cli.listen     Forward the deliveries of a webhook endpoint, signed, to a receiver on this machine.
 live       api.cli.live       Readers of the live streams: users of Redis who can read these and nothing else.
 nodes      api.cli.nodes      List the nodes of a log in a named Redis: who owns it, who follows, and how far behind.
+promote    api.cli.promote    Let a node that stands by own the log: the owner hands it over, and stops.
 queue      api.cli.queue      Work the queue at a terminal: the worst first, read, and decide with keys.
 rebuild    api.cli.directory  Rebuild the database from the log and the chain files; the old database is set aside.
 replay     api.cli.replay     Post a file of bank events, signed. Safe to run again: events are recognised by their id.

@@ -37,10 +37,16 @@ class StandbyGate:
 
     def __init__(self, app: ASGIApp, *, may_answer: Callable[[], bool], owner_url: Callable[[], str | None]) -> None:
         self._app, self._may_answer, self._owner_url = app, may_answer, owner_url
+        self.under_way = 0
+        """Requests that are being answered."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != ScopeType.HTTP or self._may_answer() or scope["path"] in OPEN_PATHS:
-            await self._app(scope, receive, send)
+            self.under_way += 1
+            try:
+                await self._app(scope, receive, send)
+            finally:
+                self.under_way -= 1
             return
         owner = self._owner_url()
         code = ErrorCode.UNAVAILABLE if owner is None else ErrorCode.STANDBY

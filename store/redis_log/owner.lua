@@ -156,6 +156,20 @@ local function trim_links(keys, args)
   return redis.call('XTRIM', keys[2], 'MINID', string.format('%.0f-0', tonumber(args[2]) + 1))
 end
 
+-- Keys: owner, the epoch. Arguments: epoch, and of the next owner node, boot and address. The next owner may take the log
+-- at once, any other one after a silence. This epoch has ended.
+local function hand_over(keys, args)
+  local refused = refusal(keys[1], args[1])
+  if refused then
+    return refused
+  end
+  local epoch = string.format('%.0f', tonumber(args[1]) + 1)
+  redis.call('HSET', keys[1], 'epoch', epoch, 'node', args[2], 'boot', args[3], 'address', args[4], 'beat', 'handed over',
+    'seen', string.format('%.0f', now_ms()))
+  redis.call('SET', keys[2], epoch)
+  return 1
+end
+
 redis.register_function('clearhold_append_links', append_links)
 
 -- A server at its memory limit refuses entries, and still has an owner that may trim it.
@@ -163,6 +177,7 @@ local ALWAYS = {'allow-oom'}
 redis.register_function{function_name = 'clearhold_take', callback = take, flags = ALWAYS}
 redis.register_function{function_name = 'clearhold_renew', callback = renew, flags = ALWAYS}
 redis.register_function{function_name = 'clearhold_release', callback = release, flags = ALWAYS}
+redis.register_function{function_name = 'clearhold_hand_over', callback = hand_over, flags = ALWAYS}
 redis.register_function{function_name = 'clearhold_trim', callback = trim, flags = ALWAYS}
 redis.register_function{function_name = 'clearhold_trim_links', callback = trim_links, flags = ALWAYS}
 redis.register_function{function_name = 'clearhold_member', callback = member, flags = ALWAYS}

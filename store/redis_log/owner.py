@@ -39,7 +39,7 @@ from clearhold.store.errors import StartupError
 from clearhold.store.redis_log.child import LEAST_VERSION
 from clearhold.store.redis_log.connect import RedisSettingsError
 from clearhold.store.redis_log.reader import TRIMMED, shard_key, stream_id_of
-from clearhold.store.redis_log.writes import EPOCH, MEMBERS, OWNER
+from clearhold.store.redis_log.writes import EPOCH, MEMBERS, OWNER, WANTED
 
 LIBRARY_NAME: Final = "clearhold"
 LIBRARY: Final = Path(__file__).with_name("owner.lua").read_text(encoding="utf-8")
@@ -151,6 +151,8 @@ class LogOwnership:
         self.node, self.address, self.epoch = node, address, epoch
         self.members = 1
         """How many nodes own or follow the log, at the newest renewal."""
+        self.wanted: LogNode | None = None
+        """The node that an operator wants to be the owner, at the newest renewal."""
         self._client, self._beats = client, deque([beat], maxlen=_KEPT_BEATS)
         self._renewed_at, self._is_fenced = taken_at, False
         self._lock, self._stopping = Lock(), Event()
@@ -195,6 +197,14 @@ class LogOwnership:
         except (RedisError, OSError) as error:
             log.warning("owner_not_released", error=str(error))
         self._client.close()
+
+    def hand_over(self, to: LogNode, address: str) -> None:
+        """Let this node take the log at once, and appends of this one end; raises the client's errors."""
+        self._stopping.set()
+        epoch, self.epoch = self.epoch, 0  # first: a refusal of the ended epoch is expected from here on
+        call = ("clearhold_hand_over", 2, OWNER, EPOCH, epoch, to.id, to.boot, address)
+        self._client.execute_command("FCALL", *call)
+        log.warning("owner_handed_over", epoch=epoch, node=to.id, address=address)
 
     def is_current(self) -> bool:
         """Whether the log has no other owner now, as far as the last renewal shows it."""
@@ -248,6 +258,8 @@ class LogOwnership:
         try:
             self._client.execute_command("FCALL", "clearhold_renew", 1, OWNER, self.epoch, *reversed(self._beats))
             self.members = int(self._client.execute_command("HLEN", MEMBERS))
+            wanted = self._client.execute_command("GET", WANTED)
+            self.wanted = None if wanted is None else LogNode(*wanted.decode().split(" ", 1))
         except (RedisError, OSError) as error:
             self._look_at_failure(error)
             return False

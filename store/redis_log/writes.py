@@ -17,6 +17,12 @@ OWNER: Final = "log:owner"
 EPOCH: Final = "log:epoch"
 """The epoch of the owner once more: a key that is written only when the log is taken, and that writes watch."""
 
+HANDED_OVER: Final = b"handed over"
+"""The beat of an owner that has not taken yet the log that was handed to it."""
+
+WANTED: Final = "log:wanted"
+"""The node that an operator wants to be the owner, and the run of its machine; it ends by itself."""
+
 MEMBERS: Final = "log:members"
 """A hash: the nodes that own or follow the log of a named Redis, with what each still needs of it."""
 

@@ -2,9 +2,12 @@
 
 import contextlib
 import http.client
+import os
 import shutil
+import signal
 import time
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Final
 
@@ -12,10 +15,14 @@ import httpx
 import pytest
 
 from clearhold.store.nodes.joined import mark_joined
+from clearhold.store.nodes.members import members_of
+from clearhold.store.redis_log.connect import connect_sync
+from clearhold.store.redis_log.owner import FENCED_EXIT
 from tests.api.cli.test_mixed_up import refusal
+from tests.flows.test_backups import run
 from tests.flows.test_owner import transfers_in
 from tests.support.alerting import outgoing
-from tests.support.redis_process import redis_of_its_own
+from tests.support.redis_replicas import replicated_redis
 from tests.support.running_bank import RunningBank
 from tests.support.running_service import RunningService, post_until_taken, wait_until_committed
 from tests.support.waiting import eventually
@@ -53,10 +60,15 @@ class Nodes:
 
 @pytest.fixture
 def nodes(tmp_path: Path) -> Iterator[Nodes]:
-    with redis_of_its_own(tmp_path / "redis"), contextlib.ExitStack() as ending:
-        nodes = Nodes(tmp_path, {"CLEARHOLD_REDIS_URL": f"unix://{tmp_path / 'redis' / 'redis.sock'}"})
+    with replicated_redis(tmp_path, 1) as (primary, _), contextlib.ExitStack() as ending:
+        nodes = Nodes(tmp_path, {"CLEARHOLD_REDIS_URL": primary.url, "CLEARHOLD_REDIS_REPLICAS": "1"})
         ending.callback(nodes.end)
         yield nodes
+
+
+def roles_of(nodes: Nodes) -> list[str]:
+    with closing(connect_sync(nodes.environment["CLEARHOLD_REDIS_URL"])) as client:
+        return [each.report.role for each in members_of(client)]
 
 
 def get(service: RunningService, path: str, token: str = "") -> httpx.Response:
@@ -120,3 +132,53 @@ def test_given_an_owner_that_is_killed_then_the_standby_answers_within_seconds_a
     every = ["acht_1", "acht_2", "acht_3", "acht_4", "acht_5"]
     assert transfers_in(two.data) == transfers_in(nodes.one.data) == every
     assert "ready http" in two.output
+
+
+def test_given_a_promotion_that_an_operator_asks_for_then_the_owner_hands_over_within_a_moment_and_ends(
+    nodes: Nodes,
+) -> None:
+    nodes.join()
+    nodes.one.start()
+    with nodes.two as two:
+        nodes.post(nodes.one, "acht_3")
+        own = {name: value for name, value in os.environ.items() if not name.startswith("CLEARHOLD_")}
+        environment = own | nodes.environment
+        again = run("promote", "--data", nodes.one.data, environment=environment)
+        assert again.returncode == 0, again.stderr
+        assert "owns the log already" in again.stdout
+        stopped = run("promote", "--data", nodes.two.data.parent, environment=environment)
+        assert stopped.returncode != 0
+        eventually(lambda: "standby" in roles_of(nodes))
+
+        nodes.post(nodes.one, "acht_4")
+        began = time.monotonic()
+        promoted = run("promote", "--data", nodes.two.data, environment=environment)
+        assert promoted.returncode == 0, promoted.stderr + promoted.stdout
+        assert " owns the log, " in promoted.stdout
+        post_until_taken(two, nodes.bank.program, [outgoing("acht_5")], within_s=60)
+        print(f"first 200 {time.monotonic() - began:.1f} s after the command began: {promoted.stdout}")
+        assert nodes.one.ended_with(within_s=60) == 0
+        wait_until_committed(two, nodes.bank.token, "acht_5")
+
+        nodes.one.start()
+        assert get(nodes.one, "/readyz").json()["role"] == "standby"
+        nodes.one.stop()
+    assert transfers_in(two.data) == transfers_in(nodes.one.data) == [f"acht_{number}" for number in range(1, 6)]
+
+
+def test_given_an_owner_that_was_stopped_when_it_goes_on_then_it_is_fenced_and_has_written_no_row_since(
+    nodes: Nodes,
+) -> None:
+    nodes.join()
+    nodes.one.start()
+    with nodes.two as two:
+        nodes.post(nodes.one, "acht_3")
+        pids = [nodes.one.pid, *nodes.one.scorers()]
+        for pid in pids:
+            os.kill(pid, signal.SIGSTOP)
+        nodes.post(two, "acht_4")
+        for pid in pids:
+            os.kill(pid, signal.SIGCONT)
+        assert nodes.one.ended_with(within_s=60) == FENCED_EXIT
+    assert transfers_in(nodes.one.data) == ["acht_1", "acht_2", "acht_3"]
+    assert transfers_in(two.data) == ["acht_1", "acht_2", "acht_3", "acht_4"]
