@@ -69,7 +69,7 @@ from clearhold.flows.live.committed import LiveCommits
 from clearhold.flows.live.feed import CommitFeed, FeedCollector
 from clearhold.flows.live.log_history import log_mark
 from clearhold.flows.live.publishing import LIVE, LiveCollector, LivePublishing, opened_live
-from clearhold.flows.roles import Roles
+from clearhold.flows.roles import Role, Roles
 from clearhold.flows.running.supervision import Supervision
 from clearhold.flows.scorer.scorers import ScorerCollector
 from clearhold.store.data_dir import DataDir
@@ -109,8 +109,8 @@ def serve(settings: Settings, *, on_ready: Callable[[str, str], None]) -> None:
         stores = open_stores(data_dir, begun, database, base_url, scoring, opened)
         bank_work, webhooks = bank_work_of(stores, settings), webhooks_of(stores, allow_local=settings.allow_local)
         feed, importer = live_feed(stores, data_dir), agent_importer(stores, settings.scan_index_url)
-        follow = (bank_work.offer, webhooks.dispatcher.rows.on_commit)
         roles = Roles(stores.ownership)
+        follow = (roles.while_open(bank_work.offer), webhooks.dispatcher.rows.on_commit)
         flow = (follow, feed, webhooks, settings, roles)
         started = _started_flow(scoring, stores, data_dir, begun.target, opened, *flow)
         backfills = backfills_of(stores, data_dir, begun.target, opened)
@@ -125,16 +125,16 @@ def serve(settings: Settings, *, on_ready: Callable[[str, str], None]) -> None:
         gated = StandbyGate(app, may_answer=lambda: roles.may_answer, owner_url=lambda: roles.owner_url)
         hooks = (partial(_open_preflights, stores, resources), lambda: gated.under_way)
         at = (begun.target, data_dir.entry_seals(), opened)
-        succession(roles, stores, started.engine, supervision, *hooks, *at)
+        shared = succession(roles, stores, started.engine, supervision, hooks, at)
         metrics = _metrics(stores, started, flows, resources.pending, supervision, connections, settings)
         request_log = RequestLog(stores.clock)
         observed = Observed(gated, RequestMetrics(metrics, verdicts=VERDICTS), request_log)
         opened.enter_context(metrics_served(metrics_listening, metrics))
 
-        roles.on_open = lambda: on_ready(address, roles.role)
+        roles.on_open.append(lambda: on_ready(address, Role.OWNER))
 
         async def main() -> None:
-            async with in_background(stores, flows, supervision):
+            async with in_background(stores, flows, supervision, roles, shared):
                 await serve_until_signalled(
                     observed,
                     listening,

@@ -29,6 +29,7 @@ from clearhold.flows.openid.provider import OpenIdClient, OpenIdProvider
 from clearhold.flows.roles import Roles, Succession, Successor
 from clearhold.flows.running.bank_http import http_client
 from clearhold.flows.running.supervision import Supervision, Work
+from clearhold.flows.webhooks.shared import DeliveryTail, SharedDeliveries, Write
 from clearhold.store.control.tail import ControlTail
 from clearhold.store.data_dir import DataDir
 from clearhold.store.duck.live_rows import CommittedLiveRows
@@ -155,6 +156,7 @@ class WorkName(StrEnum):
     LIVE_FEED = "live_feed"
     WAITING_ALERTS = "waiting_alerts"
     CONTROL_TAIL = "control_tail"
+    DELIVERY_TAIL = "delivery_tail"
     SUCCESSION = "succession"
     HAND_OVER = "hand_over"
 
@@ -226,45 +228,57 @@ def succession(
     stores: Stores,
     engine: Engine,
     supervision: Supervision,
-    open_preflights: Callable[[], None],
-    under_way: Callable[[], int],
-    target: str | Path,
-    seals: EntrySeals,
-    opened: ExitStack,
-) -> None:
-    """The watch of a standby, its following of the registries, and an owner's hand-over, as further work."""
-    ownership = roles.ownership
+    hooks: tuple[Callable[[], None], Callable[[], int]],
+    at: tuple[str | Path, EntrySeals, ExitStack],
+) -> Write:
+    """The watch of a standby, its following of registries and deliveries, and an owner's hand-over, as further work.
+
+    ``hooks`` open the log of pre-flights and count requests under way. Returns what writes the rows of deliveries.
+    """
+    ownership, (open_preflights, under_way), (target, seals, opened) = roles.ownership, hooks, at
     if ownership is None:
-        return
+        return engine.put_rows
+    sharing = opened.enter_context(closing(connect_sync(target, answers_within_s=ANSWERS_WITHIN_S)))
+    shared = SharedDeliveries(sharing, engine.put_rows)
     handing = opened.enter_context(closing(connect_sync(target, answers_within_s=ANSWERS_WITHIN_S)))
     hand_over = HandOver(roles, ownership, handing, under_way)
     supervision.add(WorkName.HAND_OVER, Work(hand_over.run, may_finish=True))
     if roles.is_open:
-        return
+        return shared.write
     client = opened.enter_context(closing(connect_sync(target, answers_within_s=ANSWERS_WITHIN_S)))
     shards = range(stores.progress.shards)
     tail = ControlTail(stores.registry, LogReader(client, shards, seals=seals))
+    deliveries = DeliveryTail(client, stores.database, engine.put_rows)
     successor = Successor(
         engine=engine,
         reader=LogReader(client, shards, seals=seals),
         appender=stores.appender,
         control_copy=stores.control_copy,
         control_tail=tail,
+        delivery_tail=deliveries,
         compare_clock=stores.clock.compare,
         open_preflights=open_preflights,
     )
     work = Succession(roles, ownership, OwnerWatch(client, ownership.node.id), successor)
     supervision.add(WorkName.CONTROL_TAIL, Work(lambda: tail.run(lambda: not roles.is_open)))
+    supervision.add(WorkName.DELIVERY_TAIL, Work(lambda: deliveries.run(lambda: not roles.is_open)))
     supervision.add(WorkName.SUCCESSION, Work(work.run, may_finish=True))
+    return shared.write
 
 
 @asynccontextmanager
-async def in_background(stores: Stores, flows: BackgroundFlows, supervision: Supervision) -> AsyncIterator[None]:
+async def in_background(
+    stores: Stores, flows: BackgroundFlows, supervision: Supervision, roles: Roles, write_deliveries: Write
+) -> AsyncIterator[None]:
     """Run the supervised work beside the requests; it ends before the connections of the event loop are closed."""
     engine, backfills, bank_work, webhooks, importer, _ = flows
     if stores.ownership is None or stores.ownership.is_owner:  # a standby connects when it takes the log
         await stores.appender.connect()
-    webhooks.dispatcher.rows.attach(engine.put_rows)
+    rows = webhooks.dispatcher.rows
+    if roles.is_open:
+        rows.attach(write_deliveries)
+    else:
+        roles.on_open.append(lambda: rows.attach(write_deliveries))
     supervision.begin()
     try:
         yield

@@ -147,6 +147,10 @@ class Engine:
         """Commit rows without a log entry; called from a thread that may wait."""
         self._committer.put_rows(rows)
 
+    def flush(self, timeout_s: float) -> bool:
+        """Return once everything that was queued so far is committed; False if that took too long."""
+        return self._committer.flush(timeout_s)
+
     def aim_at_end(self) -> None:
         """After the replay of the start: be caught up once every entry that is in the log now is committed."""
         reader = self._log_reader()

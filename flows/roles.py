@@ -20,6 +20,7 @@ import structlog
 from redis.exceptions import RedisError
 
 from clearhold.flows.engine import Engine
+from clearhold.flows.webhooks.shared import DeliveryTail
 from clearhold.store.control.tail import ControlTail
 from clearhold.store.errors import StartupError
 from clearhold.store.lake.log_segments import ControlCopy
@@ -28,8 +29,10 @@ from clearhold.store.redis_log.appender import LogAppender
 from clearhold.store.redis_log.owned import end_fenced, url_in
 from clearhold.store.redis_log.owner import LogOwnership
 from clearhold.store.redis_log.reader import LogReader
+from clearhold.store.tables import RowTables
 
 LOOK_EVERY_S: Final = 0.2
+FLUSHED_WITHIN_S: Final = 5.0
 _POLL_S: Final = 0.02
 
 log = structlog.get_logger()
@@ -55,7 +58,8 @@ class Roles:
         """The owner of the log as a standby last saw it."""
         self.refused: LostLogError | None = None
         """Why this node could not take over; it ends."""
-        self.on_open: Callable[[], None] = lambda: None
+        self.on_open: list[Callable[[], None]] = []
+        """Called on the event loop when a standby opens."""
         self._opened = asyncio.Event()
         if ownership is None or ownership.is_owner:
             self._opened.set()
@@ -84,12 +88,22 @@ class Roles:
 
     def open(self) -> None:
         """On the event loop: from now on this node answers and acts."""
+        for each in self.on_open:
+            each()
         self._opened.set()
-        self.on_open()
 
     def close(self) -> None:
         """On the event loop: this node answers no more, because another one takes the log."""
         self._opened.clear()
+
+    def while_open(self, take: Callable[[RowTables], None]) -> Callable[[RowTables], None]:
+        """Hands rows of commits on while this node is open; later the tables have the earlier ones."""
+
+        def take_while_open(rows: RowTables) -> None:
+            if self.is_open:
+                take(rows)
+
+        return take_while_open
 
     def as_owner(self, run: Callable[[], Awaitable[None]]) -> Callable[[], Awaitable[None]]:
         """Work that begins once this node is open."""
@@ -109,6 +123,7 @@ class Successor(NamedTuple):
     appender: LogAppender
     control_copy: ControlCopy
     control_tail: ControlTail
+    delivery_tail: DeliveryTail
     compare_clock: Callable[[int], None]
     open_preflights: Callable[[], None]
 
@@ -187,6 +202,8 @@ class Succession:
             await asyncio.sleep(_POLL_S)
         await asyncio.to_thread(self._successor.control_copy.restore_removed)
         await self._successor.control_tail.read_new()
+        await self._successor.delivery_tail.read_new()
+        await asyncio.to_thread(engine.flush, FLUSHED_WITHIN_S)
         shards = range(engine.progress.shards)
         numbers = await asyncio.to_thread(lambda: [reader.newest_number(shard) for shard in shards])
         self._successor.appender.resume(numbers, await asyncio.to_thread(self._tails))

@@ -21,13 +21,15 @@ from clearhold.store.redis_log.owner import FENCED_EXIT
 from tests.api.cli.test_mixed_up import refusal
 from tests.flows.test_backups import run
 from tests.flows.test_owner import transfers_in
-from tests.support.alerting import outgoing
+from tests.support.alerting import ALERTING, outgoing
 from tests.support.redis_replicas import replicated_redis
 from tests.support.running_bank import RunningBank
 from tests.support.running_service import RunningService, post_until_taken, wait_until_committed
 from tests.support.waiting import eventually
+from tests.support.webhook_receiver import WebhookReceiver
 
 ANSWERS_WITHIN_S: Final = 15.0
+LOCAL: Final = {"CLEARHOLD_ALLOW_LOCAL_WEBHOOKS": "1"}
 
 
 class Nodes:
@@ -61,7 +63,7 @@ class Nodes:
 @pytest.fixture
 def nodes(tmp_path: Path) -> Iterator[Nodes]:
     with replicated_redis(tmp_path, 1) as (primary, _), contextlib.ExitStack() as ending:
-        nodes = Nodes(tmp_path, {"CLEARHOLD_REDIS_URL": primary.url, "CLEARHOLD_REDIS_REPLICAS": "1"})
+        nodes = Nodes(tmp_path, {"CLEARHOLD_REDIS_URL": primary.url, "CLEARHOLD_REDIS_REPLICAS": "1"} | LOCAL)
         ending.callback(nodes.end)
         yield nodes
 
@@ -182,3 +184,28 @@ def test_given_an_owner_that_was_stopped_when_it_goes_on_then_it_is_fenced_and_h
         assert nodes.one.ended_with(within_s=60) == FENCED_EXIT
     assert transfers_in(nodes.one.data) == ["acht_1", "acht_2", "acht_3"]
     assert transfers_in(two.data) == ["acht_1", "acht_2", "acht_3", "acht_4"]
+
+
+def test_given_deliveries_of_the_owner_when_it_is_killed_then_the_standby_delivers_the_new_ones_alone(
+    nodes: Nodes,
+) -> None:
+    nodes.join()
+    with WebhookReceiver() as receiver:
+        nodes.one.start()
+        with nodes.two as two:
+            on_one = RunningBank(nodes.one, tenant=nodes.bank.tenant)
+            endpoint = on_one.register(receiver.url, "alert.opened")
+            post_until_taken(nodes.one, nodes.bank.program, [outgoing("acht_a", **ALERTING)], within_s=60)
+            path = f"/api/webhooks/{endpoint['id']}/deliveries"
+            receiver.wait_for(1)
+            eventually(lambda: {each["status"] for each in on_one.ask("GET", path)} == {"delivered"})
+            before = len(receiver.received)
+            eventually(lambda: get(two, "/readyz").json()["behindSeconds"] == 0)
+            nodes.one.kill()
+
+            post_until_taken(two, nodes.bank.program, [outgoing("acht_b", **ALERTING)], within_s=60)
+            on_two = RunningBank(two, tenant=nodes.bank.tenant)
+            eventually(lambda: len(on_two.ask("GET", path)) > before)
+            eventually(lambda: {each["status"] for each in on_two.ask("GET", path)} == {"delivered"})
+            ids = [each.header("Score-Delivery") for each in receiver.received]
+    assert len(ids) == len(set(ids)) > before
