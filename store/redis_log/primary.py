@@ -6,7 +6,7 @@ A server that is named is asked for its role, so that a former primary which is 
 connection to a server that turns out to be a replica later is closed at its first refusal, and the next one asks again.
 
 Options  those of ``redis://`` for the servers, such as ``db`` and ``ssl_ca_certs``; ``sentinel_user`` and
-         ``sentinel_password`` for the Sentinels, which have users of their own
+         ``sentinel_password`` for the Sentinels, which have other users
 Errors   ``ValueError`` for an address that is not of this form, without its contents; ``NoPrimaryError`` while no
          Sentinel names a server that can be reached and is a primary
 """

@@ -27,7 +27,9 @@ def free_port() -> int:
 
 
 class RedisProcess:
-    """A server on a port of ``host``, with the settings of the log's Redis and those of ``options``."""
+    """A server on a port of ``host``, with the settings of the log's Redis and those of ``options``; with ``netns`` in
+    that network namespace, on all of its addresses.
+    """
 
     def __init__(self, folder: Path, *options: str, host: str = HOST, netns: str = "") -> None:
         folder.mkdir(parents=True, exist_ok=True)
@@ -62,14 +64,16 @@ class RedisProcess:
     def go_on(self) -> None:
         os.kill(self.process.pid, signal.SIGCONT)
 
-    def follow(self, primary: "RedisProcess") -> None:
+    def follow(self, primary: "RedisProcess", at: str = "") -> None:
+        """Become its replica; ``at`` is its address for this server, if it differs."""
         with closing(self.client()) as client:
-            client.replicaof(primary.host, primary.port)
+            client.replicaof(at or primary.host, primary.port)
             eventually(lambda: client.info("replication").get("master_link_status") == "up", within_s=20)
 
     def _started(self) -> "subprocess.Popen[bytes]":
         within = ("ip", "netns", "exec", self._netns) if self._netns else ()
-        settings = ("--dir", str(self.folder), *SETTINGS, *QUICK, "--port", str(self.port), "--bind", self.host)
+        bound = ("--port", str(self.port), "--bind", "*" if self._netns else self.host, "--protected-mode", "no")
+        settings = ("--dir", str(self.folder), *SETTINGS, *QUICK, *bound)
         command = [*within, str(server_binary().path), *settings, *self._options]
         return subprocess.Popen(command, stdout=subprocess.DEVNULL)
 
