@@ -78,9 +78,13 @@ def decision_form(
             (_choice(each, waiting, draft, sent, is_for_two=each in needs_second) for each in WORDS),
         ],
         _narrative(visit, path, text, draft, sent, least),
-        h.button("#sign.main", type="submit", data_chord="Control+Enter", aria_keyshortcuts="Control+Enter")[
-            h.span["Sign as ", outsider(name)], hint("Ctrl", "Enter")
-        ],
+        h.button(
+            "#sign.main",
+            type="submit",
+            data_chord="Control+Enter",
+            aria_keyshortcuts="Control+Enter",
+            aria_describedby="chosen",
+        )[h.span["Sign as ", outsider(name)], hint("Ctrl", "Enter")],
         h.a(".button.second", href="#also")["Request an action", h.span(".small")["some need a second person"]],
         h.p("#sign-off.refusal", role="status", hidden=True)[UNREACHABLE],
         h.p(".small")["Then the next: ", h.span("#following")[_following(following)]]
@@ -130,9 +134,10 @@ def _narrative(
             rows="14",
             required=True,
             maxlength="8000",
-            aria_describedby="narrative-refusal length" if is_faulty else "length",
+            aria_describedby="narrative-refusal chosen length",
             aria_invalid="true" if is_faulty else None,
         )[f"\n{text}"],
+        h.span("#chosen.hidden"),
         h.p("#length.small", data_least=str(least))[_length(text, least, draft)],
         h.p(".small")[
             "The draft is made from a template. ",
@@ -192,7 +197,7 @@ def _choice(
             data_key=letter,
             aria_keyshortcuts=letter,
         ),
-        h.span(".words")[words, h.span(".small")[small] if small is not None else None],
+        h.span(".words")[words, " ", h.span(".small")[small] if small is not None else None],
         hint(letter),
     ]
 

@@ -1,7 +1,8 @@
 """Rows of the queue: one stack each, a link to its workspace, in groups by when it is due.
 
 A row has few elements: the window of the list holds hundreds. Rows are ``#stack-ID``; ``data-alerts`` has the first
-letters of the ids of its alerts, by which a script knows the row that an event is about.
+letters of the ids of its alerts, by which a script knows the row that an event is about. The id of a party with a name
+is for the eye alone: a reader of screens says the name.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -90,7 +91,7 @@ def row(stack: Stack, programs: Mapping[str, str], now: int) -> h.Element:
             if stack.size > 1
             else None,
             who(stack, programs),
-            h.code(aria_hidden="true" if stack.who.name else None)[stack.who.id],
+            h.code(aria_hidden="true" if _name(stack, programs) else None)[stack.who.id],
             outsider(programs.get(stack.program_id)),
             h.span(".sentence")[_marks(stack), outsider(stack.sentence, most=SENTENCE_LETTERS)],
         ]
@@ -99,8 +100,11 @@ def row(stack: Stack, programs: Mapping[str, str], now: int) -> h.Element:
 
 def who(stack: Stack, programs: Mapping[str, str]) -> h.Element:
     """The name of the person, firm or program that a stack is about."""
-    name = programs.get(stack.who.id) if stack.who.type is SubjectType.PROGRAM else stack.who.name
-    return outsider(name, _NO_NAME.get(stack.who.type, "name not known"))
+    return outsider(_name(stack, programs), _NO_NAME.get(stack.who.type, "name not known"))
+
+
+def _name(stack: Stack, programs: Mapping[str, str]) -> str | None:
+    return programs.get(stack.who.id) if stack.who.type is SubjectType.PROGRAM else stack.who.name
 
 
 def due(stack: Stack, now: int) -> h.Element:

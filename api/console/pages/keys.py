@@ -93,14 +93,14 @@ async def show_commands(visit: Visit) -> Answer:
         h.p(".hidden", role="status") if is_dialog else None,
         h.ul[
             (
-                h.li[h.a(href=path)[name, h.span[h.kbd["g"], " ", h.kbd[letter]]]]
+                h.li[h.a(href=path)[name, h.span(aria_hidden="true")[h.kbd["g"], " ", h.kbd[letter]]]]
                 for name, path, letter, _ in places_of(visit.principal)
             ),
             (h.li[h.a(href=path)[words]] for words, path in _COMMANDS),
             (h.li[h.a(href=each.path)[f"Settings: {each.name}"]] for each in sections_of(visit.principal)),
             (
                 (
-                    h.li[h.button(type="button", data_press=letter)[words, h.span[h.kbd[letter]]]]
+                    h.li[h.button(type="button", data_press=letter)[words, h.span(aria_hidden="true")[h.kbd[letter]]]]
                     for words, letter in _PRESSES
                 )
                 if is_dialog

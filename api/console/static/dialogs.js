@@ -26,8 +26,10 @@ export const open = async (address, id, done) => {
     if (command instanceof HTMLElement) done(command.dataset.press ?? '');
   });
   document.body.append(dialog);
+  dialog.ariaBusy = 'true';
   dialog.showModal();
   await load(address, dialog);
+  dialog.ariaBusy = 'false';
   const field = dialog.querySelector('input, button, a');
   if (field instanceof HTMLElement) field.focus();
   wire(dialog);

@@ -131,13 +131,14 @@ const still = () => {
 /** Whether a signature goes on, after the time in which it can be taken back. @param {string} attempt @param {Line} line */
 const goesOn = (attempt, line) =>
   new Promise((resolve) => {
+    const told = document.createElement('span');
     const left = document.createElement('span');
     const back = document.createElement('button');
     const letter = document.createElement('kbd');
     let seconds = TAKE_BACK_S;
     const tick = () => {
       if (seconds === 0) end(true);
-      left.textContent = `${seconds} s`;
+      left.textContent = `Signed in ${seconds} s · `;
       seconds -= 1;
     };
     const ticking = setInterval(tick, 1000);
@@ -148,13 +149,15 @@ const goesOn = (attempt, line) =>
       resolve(isSent);
     };
     held.set(attempt, end);
-    left.role = 'timer'; // read once, and not at each second
+    told.className = 'hidden'; // readers of screens hear it once, and not at each second
+    told.textContent = `Signed in ${seconds} s. Take back with z. `;
+    left.ariaHidden = 'true';
     back.type = 'button';
     back.dataset.key = letter.textContent = 'z';
     back.append('take back ', letter);
     back.addEventListener('click', () => end(false));
     line.say('');
-    line.words.append('Signed in ', left, ' · ', back);
+    line.words.append(told, left, back);
     tick();
   });
 

@@ -33,9 +33,17 @@ document.addEventListener('input', ({ target }) => {
   if (target instanceof HTMLTextAreaElement && target.id === 'narrative') count(target);
 });
 
+/** The narrative and the signature are described by what is chosen. */
+const describe = () => {
+  const words = document.querySelector(`${FORM} .choice:has(:checked) .words`)?.textContent;
+  document.getElementById('chosen')?.replaceChildren(words ?? '');
+};
+
 // A key chooses by a click that no person made; then the focus moves on into the narrative.
 document.addEventListener('click', ({ isTrusted, target }) => {
-  if (isTrusted || !(target instanceof HTMLInputElement) || target.name !== 'decision') return;
+  if (!(target instanceof HTMLInputElement) || target.name !== 'decision') return;
+  describe();
+  if (isTrusted) return;
   const narrative = target.form?.matches(FORM) ? narrativeField() : null;
   if (narrative === null || target.disabled) return;
   narrative.focus();
@@ -71,6 +79,7 @@ for (const kind of ['service:away', 'service:back']) {
 const opened = () => {
   const narrative = narrativeField();
   if (narrative !== null) count(narrative);
+  describe();
   online();
 };
 document.addEventListener('stack:opened', opened);

@@ -8,6 +8,8 @@ import pytest
 
 from clearhold.api.console.components.policy_fields import texts_of, typed_body
 from clearhold.api.policies.service import PolicyPrefix
+from clearhold.features.core.vocabulary import words
+from clearhold.features.detectors.table import DETECTOR_OF
 from tests.support.alerting import ALERTING, deliver, outgoing
 from tests.support.console import Browser, ConsoleApp
 from tests.support.dom import DomPage
@@ -204,6 +206,11 @@ def test_given_a_policy_when_it_is_planned_then_its_effect_on_stored_alerts_is_t
     assert written["body"] == body
     of_version = browser.get(f"{POLICIES}/{written['id']}/dry-run?days=90")
     assert f"{answer['otherwise']} alerts would have gone otherwise" in of_version.text
+    heads = [each.text for each in DomPage(of_version.text).all("th", scope="row")]
+    assert answer["byDetector"]
+    assert {words(each["detector"]) for each in answer["byDetector"]} <= set(heads)
+    rows = [each.text for each in planned.all("th", scope="row")]
+    assert f"velocity spike{DETECTOR_OF['velocity_spike'].opens_when}" in rows
     beside = browser.part(f"{POLICIES}/{written['id']}/dry-run", **{"HX-Target": "dry-run"})
     assert "<h2>" in beside.text
     assert "<h1>" not in beside.text

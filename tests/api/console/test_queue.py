@@ -203,7 +203,11 @@ def test_given_an_account_with_an_owner_then_its_stack_has_the_owners_name(
 
     named = [each for each in stacks(api, tenant, kind="account,entity") if each["key"] in {"bacc_1", "enti_1"}]
     assert {each["who"]["name"] for each in named} == {"Ada <b>Example</b>"}
-    assert "<bdi>Ada &lt;b&gt;Example&lt;/b&gt;</bdi>" in browser.get(QUEUE).text
+    page = browser.get(QUEUE).text
+    assert "<bdi>Ada &lt;b&gt;Example&lt;/b&gt;</bdi>" in page
+    assert '<code aria-hidden="true">enti_1</code>' in page
+    story(api, tenant, program, "bacc_nameless", 1)
+    assert "<code>bacc_nameless</code>" in browser.get(QUEUE).text
 
 
 def test_given_an_assigned_stack_then_the_row_names_the_person_and_the_filter_has_it_alone(
@@ -230,6 +234,10 @@ def test_given_a_stack_by_a_program_then_its_row_and_its_page_have_the_programs_
     for stack in of_programs:
         row = DomPage(browser.get(QUEUE).text).one("a", id=f"stack-{stack['id']}")
         assert "Payroll" in row.text.split(stack["who"]["id"])[0]
+        assert f'<code aria-hidden="true">{stack["who"]["id"]}</code>' in browser.get(QUEUE).text
+        thing = DomPage(browser.get(f"/console/things/program/{stack['who']['id']}").text)
+        assert thing.one("h1").text == f"Payroll {stack['who']['id']}"
+        assert thing.one("title").text.startswith("Payroll")
         page = browser.get(f"/console/stacks/{stack['id']}").text
         assert "<title>Payroll" in page
         assert "name not known" not in page

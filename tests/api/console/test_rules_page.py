@@ -7,8 +7,10 @@ from urllib.parse import urlencode
 import httpx
 import pytest
 
+from clearhold.api.console.components.rule_form import condition_row
 from tests.api.console.test_scopes import key_session
 from tests.support.console import Browser, ConsoleApp
+from tests.support.dom import DomPage
 from tests.support.rule_calls import RuleCalls
 from tests.support.running_app import RunningApp
 
@@ -35,6 +37,21 @@ def written(browser: Browser, **over: str) -> httpx.Response:
 @pytest.fixture
 def calls(api: RunningApp, tenant: dict[str, Any]) -> RuleCalls:
     return RuleCalls(api, tenant)
+
+
+def test_given_choices_that_were_refused_then_each_is_invalid_and_their_group_is_described_by_the_fault() -> None:
+    row = ("rail", "in", "wire")
+    refused, taken = (
+        DomPage(condition_row(2, row, lambda **_: {}, refusal)) for refusal in ("must have two values", None)
+    )
+    group = refused.one("fieldset").attributes
+    assert group["aria-describedby"] == refused.one("p", role="alert").attributes["id"] == "fault-2"
+    assert "aria-invalid" not in group
+    boxes = refused.all("input", type="checkbox")
+    assert len(boxes) > 1
+    assert {each.attributes.get("aria-invalid") for each in boxes} == {"true"}
+    assert {each.attributes.get("aria-invalid") for each in taken.all("input", type="checkbox")} == {None}
+    assert "aria-describedby" not in taken.one("fieldset").attributes
 
 
 def test_given_rows_when_saved_then_the_rule_is_that_of_the_interface(browser: Browser, calls: RuleCalls) -> None:

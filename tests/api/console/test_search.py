@@ -4,8 +4,9 @@ from typing import Any
 
 import pytest
 
-from tests.support.alerting import an_alert
+from tests.support.alerting import an_alert, deliver, party
 from tests.support.console import Browser
+from tests.support.dom import DomPage
 from tests.support.running_app import RunningApp
 
 SEARCH = "/console/search"
@@ -49,6 +50,14 @@ def test_given_a_preflight_then_its_link_leads_to_its_answer(
     path = f"/console/preflight/{asked}"
     assert f'href="{path}"' in browser.get(f"{SEARCH}?q={asked}").text
     assert "50.00 USD outgoing by wire" in browser.get(path).text
+
+
+def test_given_a_party_with_a_name_then_its_link_begins_with_it(
+    api: RunningApp, program: dict[str, Any], browser: Browser
+) -> None:
+    deliver(api, program, party("identity", "enti_1", name="Ada Example", type="PERSON", status="VERIFIED"))
+    link = f"/console/things/entity/enti_1?programId={program['id']}"
+    assert DomPage(browser.get(f"{SEARCH}?q=enti_1").text).one("a", href=link).text == "Ada Example enti_1"
 
 
 @pytest.mark.parametrize("line", ["x", "a" * 201, "a\x00b"])
