@@ -168,3 +168,49 @@ def needed_by(requirements: list[str]) -> set[str]:
         waiting += [one for one in further if name_of(one.name) not in needed]
         needed.add(name)
     return needed
+
+
+NODES: Final[dict[str, Any]] = yaml.safe_load((ROOT / "deploy" / "compose.nodes.yml").read_text(encoding="utf-8"))
+SERVERS: Final = tuple(name for name in NODES["services"] if name.startswith("redis-"))
+
+
+@pytest.mark.parametrize("name", SERVERS)
+def test_given_two_nodes_then_each_redis_has_the_settings_that_start_up_demands(name: str) -> None:
+    program, *words = NODES["services"][name]["command"]
+    settings = dict(zip(words[::2], words[1::2], strict=True))
+
+    assert program == "redis-server"
+    assert {each: settings[f"--{each}"] for each in REQUIRED_SETTINGS} == REQUIRED_SETTINGS
+    assert settings["--replica-announce-ip"] == name == NODES["services"][name]["hostname"]
+    assert settings.get("--replicaof") == (None if name == "redis-1" else "redis-1 6379")
+
+
+def test_given_two_nodes_then_they_share_a_log_with_fewer_confirmations_than_replicas_and_a_key_but_no_directory() -> (
+    None
+):
+    nodes = [NODES["services"][name] for name in ("clearhold-1", "clearhold-2")]
+    sentinels = [name for name in NODES["services"] if name.startswith("sentinel-")]
+    hosts = ",".join(f"{name}:26379" for name in sentinels)
+
+    assert len(sentinels) == 3
+    for node in nodes:
+        environment = node["environment"]
+        assert environment["CLEARHOLD_REDIS_URL"] == f"redis+sentinel://{hosts}/clearhold"
+        assert 0 < int(environment["CLEARHOLD_REDIS_REPLICAS"]) < len(SERVERS) - 1  # one of them may be lost
+        assert environment["CLEARHOLD_MASTER_KEY_FILE"] == "/keys/master.key"
+        assert "keys:/keys:ro" in node["volumes"]
+        assert "/healthz" in node["healthcheck"]["test"][-1]
+    assert nodes[0]["environment"].keys() == nodes[1]["environment"].keys()
+    assert set(nodes[0]["volumes"]) & set(nodes[1]["volumes"]) == {"keys:/keys:ro"}
+    assert "clearhold join --from http://clearhold-1:8080 --data" in nodes[1]["command"][0]
+
+
+def test_given_the_containers_of_two_nodes_then_none_has_more_rights_than_it_needs() -> None:
+    for name, service in NODES["services"].items():
+        assert service["read_only"] is True, name
+        assert service["cap_drop"] == ["ALL"], name
+        assert service["security_opt"] == ["no-new-privileges:true"], name
+        assert service["mem_limit"], name
+        assert service["pids_limit"], name
+        assert all(port.startswith("127.0.0.1:") for port in service.get("ports", ())), name
+        assert ("cap_add" in service) == (name in SERVERS or name == "keys"), name
