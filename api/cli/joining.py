@@ -74,7 +74,7 @@ def joined_directory(url: str, data: Path, master_key: Path | None) -> JoinedNod
 
 @contextmanager
 def _joining(client: Redis, data: Path, identity: LogIdentity) -> Iterator[str]:
-    """The node is a member from before its backup is taken, and holds the whole log; after an error it is none."""
+    """The node is a member before its backup is taken, and needs the whole log; after an error it is no member."""
     data.mkdir(mode=0o700, parents=True, exist_ok=True)
     node = node_of(data).id
     address = f"{socket.gethostname()} (joining)"

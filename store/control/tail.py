@@ -1,6 +1,6 @@
 """Follows the control streams of a log that another service writes: tenants, programs, tokens, keys and their ends.
 
-A node that does not own the log reads them at its start like an owner, and then what comes after, in rounds of
+A node that does not own the log reads them at its start like an owner, and then their new entries, in rounds of
 ``EVERY_S``. So a revoked key or token is refused there too, within a second. An owner applies its own writes, and needs
 no tail: its promotion reads the streams to their ends once.
 
@@ -23,7 +23,7 @@ log = structlog.get_logger()
 
 
 class ControlTail:
-    """Applies to a registry what others append. ``reader`` belongs to it."""
+    """Applies to a registry the entries of another writer. ``reader`` belongs to it."""
 
     def __init__(self, registry: Registry, reader: LogReader) -> None:
         self._registry, self._reader = registry, reader

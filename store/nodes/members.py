@@ -141,8 +141,8 @@ class Membership:
         report_member(self._client, self._ownership.node.id, member)
 
     def bounds(self) -> list[int]:
-        """For the owner: the offset of each shard up to which no member needs its entries, without those that are
-        silent for too long.
+        """For the owner: the offset of each shard up to which no member needs its entries. Members that are silent for
+        too long are dropped.
         """
         drop_silent(self._client, self._ownership)
         covered = [member.report.covered for member in members_of(self._client)]
