@@ -28,6 +28,7 @@ ALERTING_EVERY: Final = 50  # events; the others open no alert that waits for a 
 NARRATIVE: Final = "The payee's documents explain it."
 
 _NODE_LOCAL: Final = {
+    "alerts": "has a row for each commit that changed an alert; `alerts_latest` is compared",
     "lake_source": "says how far the node's own lake is",
     "log_identity": "is compared by the start",
     "log_offsets": "its epochs are those of the node's own scorers",
@@ -197,7 +198,8 @@ def ids_in(data: Path, table: str) -> list[str]:
 def rows_of(data: Path) -> dict[str, list[tuple[Any, ...]]]:
     """All tables of a stopped service that follow from the log."""
     with duckdb.connect(str(data / "clearhold.duckdb"), read_only=True) as database:
-        names = database.execute("SELECT table_name FROM duckdb_tables() WHERE NOT temporary ORDER BY ALL").fetchall()
+        names = database.execute("SELECT table_name FROM duckdb_tables() ORDER BY ALL").fetchall()
+        names.append(("alerts_latest",))
         return {
             name: database.execute(f'SELECT * FROM "{name}" ORDER BY ALL').fetchall()  # noqa: S608
             for (name,) in names
