@@ -62,7 +62,7 @@ from clearhold.api.telemetry.requests import Observed, RequestLog, RequestMetric
 from clearhold.features.core.instants import HOUR_US
 from clearhold.flows.backtests import BacktestRunner
 from clearhold.flows.bank_work import Webhooks
-from clearhold.flows.commit.linking import opened_link_log
+from clearhold.flows.commit.linking import opened_link_log, publish_checkpoints
 from clearhold.flows.engine import Engine
 from clearhold.flows.lake.copying import LakeCollector, LakeCopying, opened_lake
 from clearhold.flows.live.committed import LiveCommits
@@ -205,13 +205,15 @@ def _started_flow(
     link_log = opened_link_log(
         target, ownership, opened, replicas=replicas, is_owner=lambda: ownership is None or ownership.is_owner
     )
+    record = stores.record
+    publish_checkpoints(record.checkpoints, link_log)
     engine = Engine(
         scoring.scorers,
         stores.progress,
         open_redis=lambda: connect_sync(target),
         database=stores.database,
         segments=stores.segments,
-        chains=chain_writer(stores.database, data_dir.record_dir, link_log, stores.record.holes),
+        chains=chain_writer(stores.database, data_dir.record_dir, link_log, record.holes, record.checkpoint_log.append),
         clock=stores.clock,
         copy_control=stores.control_copy.copy_all,
         maintenance_tasks=(stores.record.checkpoints.sign_due, webhooks.forget_when_due),

@@ -4,10 +4,18 @@ from collections.abc import Callable
 from contextlib import ExitStack, closing
 from pathlib import Path
 
+import structlog
+from redis.exceptions import RedisError
+
+from clearhold.features.core.errors import UnavailableError
+from clearhold.store.record.chain_file import RecordCheckpointRow
+from clearhold.store.record.checkpoints import RecordCheckpoints
 from clearhold.store.record.link_log import LinkLog
 from clearhold.store.redis_log.connect import connect_sync
 from clearhold.store.redis_log.links import RedisLinks
 from clearhold.store.redis_log.owner import LogOwnership
+
+log = structlog.get_logger()
 
 
 def opened_link_log(
@@ -25,6 +33,21 @@ def opened_link_log(
     if not replicas and links.base() is None:
         return None
     return LinkLog(links, is_owner=is_owner)
+
+
+def publish_checkpoints(checkpoints: RecordCheckpoints, link_log: LinkLog | None) -> None:
+    """Tell the other nodes of each checkpoint that this node signs; it signs none while that fails."""
+    if link_log is None:
+        return
+
+    def publish(row: RecordCheckpointRow) -> None:
+        try:
+            link_log.publish(row)
+        except (RedisError, OSError) as error:
+            log.warning("checkpoint_not_published", error=str(error))
+            raise UnavailableError("The checkpoint is not in the log yet; nothing is signed.") from error
+
+    checkpoints.publish = publish
 
 
 def followed_link_log(target: str | Path, opened: ExitStack, *, replicas: int) -> LinkLog | None:

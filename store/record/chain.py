@@ -109,8 +109,8 @@ class ChainWriter:
         """Wait for nothing any more, from any thread: the service stops."""
 
     def links_upto(self) -> int:
-        """The entry of the log of links up to which this node has committed all links; 0 without such a log. For any
-        thread, as is ``trim_links``.
+        """Read the log of links to its end; returns the entry up to which this node needs none, 0 without such a log.
+        For any thread, as is ``trim_links``.
         """
         return 0
 

@@ -40,6 +40,9 @@ FILE: Final = "checkpoints.ndjson"
 _ROW: Final = row_builder(RecordCheckpointRow)
 _ALL: Final = f"SELECT {select_list(RecordCheckpointRow)} FROM record_checkpoints ORDER BY created_at, tenant_id, chain"
 _INSERT: Final = "INSERT INTO record_checkpoints VALUES (?, ?, ?, ?, ?, make_timestamp(?))"
+_IS_HERE: Final = """
+    SELECT count(*) > 0 FROM record_checkpoints WHERE tenant_id = ? AND chain = ? AND size = ? AND note = ?
+"""
 _LATEST: Final = f"""
     SELECT {select_list(RecordCheckpointRow)} FROM record_checkpoints
     WHERE tenant_id = ? AND chain = ? ORDER BY size DESC, created_at DESC LIMIT 1
@@ -68,10 +71,11 @@ class CheckpointLine(msgspec.Struct, frozen=True, kw_only=True, rename="camel", 
 
 
 class CheckpointLog:
-    """Appends and reads. The caller opens and closes the connection, and appends from one thread at a time."""
+    """Appends and reads. The caller opens and closes the connection."""
 
     def __init__(self, connection: duckdb.DuckDBPyConnection, folder: Path) -> None:
         self._connection, self._folder = connection, folder
+        self._appending = Lock()
         self.newest: dict[str, int] = {}  # the time of the newest checkpoint of any tenant, by chain
 
     def open(self) -> None:
@@ -87,10 +91,13 @@ class CheckpointLog:
                 self._note(row)
 
     def append(self, row: RecordCheckpointRow) -> None:
-        self._append_line(row)
-        with self._connection.cursor() as cursor:
+        """Append it unless it is here, as one that another node has signed may be; from any thread."""
+        with self._appending, self._connection.cursor() as cursor:
+            if cursor.execute(_IS_HERE, [row.tenant_id, row.chain, row.size, row.note]).fetchall()[0][0]:
+                return
+            self._append_line(row)
             _insert(cursor, row)
-        self._note(row)
+            self._note(row)
 
     def latest(self, tenant_id: str, chain: str) -> RecordCheckpointRow | None:
         """The one over the most links."""
@@ -185,6 +192,8 @@ class RecordCheckpoints:
         self._connection, self._log, self._holes = connection, checkpoints, holes
         self._keys, self._clock, self._origin_of = signing_keys, clock, origin_of
         self._lock = Lock()
+        self.publish: Callable[[RecordCheckpointRow], None] = lambda _: None
+        """Tells the other nodes of a checkpoint before it is kept here; it raises when they cannot learn of it."""
         self._trees: dict[ChainKey, MerkleTree] = {}
         self._inconsistent: set[ChainKey] = set()
 
@@ -275,6 +284,7 @@ class RecordCheckpoints:
             if known is not None and known.note == note:
                 return known
             row = RecordCheckpointRow(*key, wanted, base64.b64encode(root).decode(), note, self._clock.now())
+            self.publish(row)
             self._log.append(row)
             log.info("checkpoint_signed", tenant_id=key[0], chain=key[1], size=wanted, root=row.root)
             return row

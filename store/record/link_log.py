@@ -7,12 +7,15 @@ Every node gives a fact the same place and so the same hash; a node that compute
 the last entry that its node has read, and is refused when there are later ones. So an append whose answer was lost is
 read, and not repeated, and a node that has just become the owner first reads all that the former one has stated.
 
+The owner also tells all nodes of each checkpoint that it signs, so that the next owner signs nothing that contradicts
+it.
+
 Errors  ``LinkError`` for a contradiction, which ends the process; ``LinksAwaitedError`` when the node is stopped while
         it waits; the stream's own errors while Redis does not answer, or its replicas do not
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from threading import Event
+from threading import Event, RLock
 from typing import Final, Protocol
 
 import msgspec
@@ -20,7 +23,7 @@ import structlog
 
 from clearhold.features.core.log_entry import ChainFactRow
 from clearhold.store.record.chain import ChainKey, FactKey, Head, fact_key
-from clearhold.store.record.chain_file import RecordChainRow
+from clearhold.store.record.chain_file import RecordChainRow, RecordCheckpointRow
 from clearhold.store.record.places import FactPlace, LinkError, LinkGapError, LinkPlaces, PlacedLink, placed, row_at
 
 LINKS_AN_ENTRY: Final = 500
@@ -29,7 +32,7 @@ WAIT_S: Final = 0.5
 BEGUN_WITHIN_S: Final = 30.0
 """How long a follower waits for an owner that has just started to begin the log of links."""
 
-_LINKS: Final = msgspec.json.Decoder(list[PlacedLink])
+_ENTRY: Final = msgspec.json.Decoder(list[PlacedLink] | RecordCheckpointRow)
 _ENCODER: Final = msgspec.json.Encoder()
 
 log = structlog.get_logger()
@@ -51,23 +54,27 @@ class LinkStream(Protocol):
     def wait(self, after: int, within_s: float) -> None:
         """Return when there is an entry after this one, or the time is over."""
 
-    def append(self, after: int, entries: Sequence[bytes]) -> bool:
-        """Append for the owner alone; False, and nothing is appended, unless ``after`` is the last entry."""
+    def append(self, after: int | None, entries: Sequence[bytes]) -> bool:
+        """Append for the owner alone; False, and nothing is appended, unless ``after`` is the last entry or None."""
 
     def trim(self, upto: int, heads: Mapping[str, str]) -> None:
         """Drop the entries up to a number, and keep the ends of the chains behind them; for the owner alone."""
 
 
 class LinkLog:
-    """For the thread that commits, but for ``held_offset`` and ``trim``; ``open`` comes first."""
+    """For any thread, but for ``rows_of``, ``append`` and ``settle``, which are of the one that commits; ``open`` comes
+    first.
+    """
 
     def __init__(self, stream: LinkStream, *, is_owner: Callable[[], bool] = lambda: True) -> None:
         """``is_owner`` says whether this node may state places; the stream refuses them of any other."""
         self._stream, self._is_owner = stream, is_owner
-        self._leaving = Event()
+        self._leaving, self._lock = Event(), RLock()
         self._places = LinkPlaces({}, 0)
         self.base: dict[ChainKey, Head] = {}
         """The ends of the chains before the first entry that was read."""
+        self.checkpoints: dict[int, RecordCheckpointRow] = {}
+        """Signed checkpoints that this node has read and not kept yet, by the numbers of their entries."""
 
     @property
     def is_owner(self) -> bool:
@@ -80,16 +87,8 @@ class LinkLog:
 
     def open(self, heads: Mapping[ChainKey, Head]) -> None:
         """Read the whole stream. Its first owner begins it behind ``heads``, the ends of the node's chains."""
-        for last in (False, False, True):
-            number, self.base = self._base(heads)
-            self._places = LinkPlaces(self.base, number)
-            try:
-                self._read_to_end()
-            except LinkGapError:  # it was trimmed between the two readings
-                if last:
-                    raise
-            else:
-                return
+        with self._lock:
+            self._open(heads)
 
     def waiting(self) -> Iterator[tuple[FactKey, FactPlace]]:
         """The places of facts that are not committed here."""
@@ -98,25 +97,46 @@ class LinkLog:
     def rows_of(self, facts: Sequence[ChainFactRow]) -> list[RecordChainRow]:
         """The facts as links at their places. On return each place is in the stream, and the replicas have it."""
         while True:
-            lacking = [fact for fact in facts if self._places.place_of(fact) is None]
-            if not lacking:
-                return [self._row_of(fact) for fact in facts]
-            if self._is_owner():
-                if not self._append([placed(row) for row in self._places.after_end(lacking)]):
-                    self._read_to_end()
-            elif not self._read_page():
-                if self._leaving.is_set():
-                    raise LinksAwaitedError(f"The place of the fact {lacking[0].id} was awaited.")
-                self._stream.wait(self._places.number, WAIT_S)
+            with self._lock:
+                lacking = [fact for fact in facts if self._places.place_of(fact) is None]
+                if not lacking:
+                    return [self._row_of(fact) for fact in facts]
+                if self._is_owner():
+                    if not self._append([placed(row) for row in self._places.after_end(lacking)]):
+                        self._read_to_end()
+                    continue
+                if self._read_page():
+                    continue
+            if self._leaving.is_set():
+                raise LinksAwaitedError(f"The place of the fact {lacking[0].id} was awaited.")
+            self._stream.wait(self._places.number, WAIT_S)
+
+    def read_new(self) -> None:
+        """Read what other threads and nodes have appended."""
+        with self._lock:
+            self._read_to_end()
 
     def append(self, links: Sequence[PlacedLink]) -> None:
         """State links that this node, the owner, has and the stream lacks, because it ran without replicas."""
-        if not self._append(links):
+        with self._lock:
+            is_appended = self._append(links)
+        if not is_appended:
             raise LinkError("The log of links was written by another service meanwhile. Start this one again.")
 
     def settle(self, keys: Iterable[FactKey]) -> None:
         """The links of these facts are committed here."""
-        self._places.settle(keys)
+        with self._lock:
+            self._places.settle(keys)
+
+    def settle_checkpoint(self, number: int) -> None:
+        """This node has kept the checkpoint of an entry."""
+        with self._lock:
+            if self.checkpoints.pop(number, None) is not None:
+                self._places.settle_entry(number)
+
+    def publish(self, checkpoint: RecordCheckpointRow) -> None:
+        """Tell all nodes of a checkpoint that this node, the owner, has signed; from any thread."""
+        self._stream.append(None, [_ENCODER.encode(checkpoint)])
 
     def leave(self) -> None:
         """Wait for no place any more, from any thread."""
@@ -138,10 +158,23 @@ class LinkLog:
             if not page:
                 return
             for _, entry in page:
-                heads |= {(each.tenant_id, each.chain): Head(each.seq + 1, each.hash) for each in _links_in(entry)}
+                links = _decoded(entry)
+                if isinstance(links, list):
+                    heads |= {(each.tenant_id, each.chain): Head(each.seq + 1, each.hash) for each in links}
             number = page[-1][0]
-        if heads:
-            self._stream.trim(upto, _fields_of(heads))
+        self._stream.trim(upto, _fields_of(heads))
+
+    def _open(self, heads: Mapping[ChainKey, Head]) -> None:
+        for last in (False, False, True):
+            number, self.base = self._base(heads)
+            self._places, self.checkpoints = LinkPlaces(self.base, number), {}
+            try:
+                self._read_to_end()
+            except LinkGapError:  # it was trimmed between the two readings
+                if last:
+                    raise
+            else:
+                return
 
     def _row_of(self, fact: ChainFactRow) -> RecordChainRow:
         place = self._places.place_of(fact)
@@ -161,7 +194,12 @@ class LinkLog:
     def _read_page(self) -> bool:
         page = self._stream.read(self._places.number, READ_ENTRIES)
         for number, entry in page:
-            self._places.take(number, _links_in(entry))
+            content = _decoded(entry)
+            if isinstance(content, list):
+                self._places.take(number, content)
+            else:
+                self._places.take_other(number)
+                self.checkpoints[number] = content
         return bool(page)
 
     def _read_to_end(self) -> None:
@@ -195,11 +233,12 @@ class LinkLog:
         return number, dict(_head_of(name, value) for name, value in fields.items())
 
 
-def _links_in(entry: bytes) -> list[PlacedLink]:
+def _decoded(entry: bytes) -> list[PlacedLink] | RecordCheckpointRow:
     try:
-        return _LINKS.decode(entry)
+        content: list[PlacedLink] | RecordCheckpointRow = _ENTRY.decode(entry)
     except msgspec.MsgspecError as error:
         raise LinkError(f"The log of links is damaged: {error}.") from error
+    return content
 
 
 def _fields_of(heads: Mapping[ChainKey, Head]) -> dict[str, str]:

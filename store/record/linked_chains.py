@@ -32,7 +32,7 @@ from clearhold.store.record.chain import (
     fact_key,
     links_of,
 )
-from clearhold.store.record.chain_file import ChainFile, RecordChainRow
+from clearhold.store.record.chain_file import ChainFile, RecordChainRow, RecordCheckpointRow
 from clearhold.store.record.link_log import LinkLog
 from clearhold.store.record.places import FactPlace, LinkError, placed
 
@@ -77,11 +77,15 @@ class LinkedChains(ChainWriter):
         link_log: LinkLog,
         *,
         holes: Holes,
+        keep_checkpoint: Callable[[RecordCheckpointRow], None] = lambda _: None,
         end: Callable[[str], None] = end_with,
     ) -> None:
-        """``holes`` is shared with the readers of chains; ``end`` gets a sentence, and should end the process."""
+        """``holes`` is shared with the readers of chains; ``keep_checkpoint`` gets each checkpoint of any node, once
+        this node has its links, and once more after a start; ``end`` gets a sentence, and should end the process.
+        """
         super().__init__(connection, folder)
         self.link_log, self._holes, self._end = link_log, holes, end
+        self._keep_checkpoint = keep_checkpoint
         self._beyond: dict[ChainKey, set[int]] = {}
         self._is_open = False
 
@@ -98,6 +102,7 @@ class LinkedChains(ChainWriter):
             self._beyond = {key: each.beyond for key, each in stored.items() if each.beyond}
             self._holes.replace({key: heads[key].size for key in self._beyond})
             self._is_open = True
+            self._keep_checkpoints()
 
     def rows_of(self, facts: Sequence[ChainFactRow]) -> list[RecordChainRow]:
         """The facts as links at their places; waits for the owner of the log to state them, unless this node is it."""
@@ -121,16 +126,26 @@ class LinkedChains(ChainWriter):
             else:
                 self._fill(key, head, (beyond or set()) | {link.seq for link in links})
         self.link_log.settle(fact_key(row) for row in rows)
+        self._keep_checkpoints()
 
     def leave(self) -> None:
         self.link_log.leave()
 
     def links_upto(self) -> int:
+        with self._ending():
+            self.link_log.read_new()
+        self._keep_checkpoints()
         return self.link_log.held_offset()
 
     def trim_links(self, upto: int) -> None:
         if self.link_log.is_owner:
             self.link_log.trim(upto)
+
+    def _keep_checkpoints(self) -> None:
+        for number, row in list(self.link_log.checkpoints.items()):
+            if self._heads.get((row.tenant_id, row.chain), EMPTY).size >= row.size:
+                self._keep_checkpoint(row)
+                self.link_log.settle_checkpoint(number)
 
     def _fill(self, key: ChainKey, head: Head, beyond: set[int]) -> None:
         """Append to the file the links before the first hole."""
@@ -222,12 +237,16 @@ _NOTHING: Final = _Stored(EMPTY, set())
 
 
 def chain_writer(
-    database: duckdb.DuckDBPyConnection, folder: Path, link_log: LinkLog | None, holes: Holes
+    database: duckdb.DuckDBPyConnection,
+    folder: Path,
+    link_log: LinkLog | None,
+    holes: Holes,
+    keep_checkpoint: Callable[[RecordCheckpointRow], None] = lambda _: None,
 ) -> ChainWriter:
-    """The writer of the chains in ``folder``; ``holes`` is shared with their readers."""
+    """The writer of the chains in ``folder``; the rest is that of ``LinkedChains``."""
     if link_log is None:
         return ChainWriter(database, folder)
-    return LinkedChains(database, folder, link_log, holes=holes)
+    return LinkedChains(database, folder, link_log, holes=holes, keep_checkpoint=keep_checkpoint)
 
 
 def holes_in(connection: duckdb.DuckDBPyConnection) -> Holes:

@@ -3,7 +3,7 @@
 Two nodes commit the same facts in different orders, because the order of commits is not in the log. The owner of the
 log therefore states each link there before it commits it, and every node gives a fact exactly that place.
 
-Number  entries of the log of links are numbered from 1 without a gap; each has at least one link
+Number  entries of the log of links are numbered from 1 without a gap; each has links, or a signed checkpoint
 Errors  ``LinkError`` for entries that do not continue the earlier ones
 """
 
@@ -66,11 +66,7 @@ class LinkPlaces:
 
     def take(self, number: int, links: Sequence[PlacedLink]) -> None:
         """Take the next entry."""
-        if number != self.number + 1:
-            raise LinkGapError(
-                f"The log of links has no entry {self.number + 1}; the next one is {number}. This node was silent "
-                "while it was trimmed: it must join again."
-            )
+        self._require_next(number)
         for link in links:
             key = (link.tenant_id, link.chain)
             head = self.heads.get(key, EMPTY)
@@ -83,6 +79,18 @@ class LinkPlaces:
             self.heads[key] = Head(link.seq + 1, link.hash)
         self.number = number
         self._open[number] = len(links)
+        self._note_upto()
+
+    def take_other(self, number: int) -> None:
+        """Take the next entry, which has no links, and which this node needs until ``settle_entry``."""
+        self._require_next(number)
+        self.number = number
+        self._open[number] = 1
+        self._note_upto()
+
+    def settle_entry(self, number: int) -> None:
+        """This node no longer needs an entry without links."""
+        self._open[number] = 0
         self._note_upto()
 
     def place_of(self, fact: ChainFactRow | RecordChainRow) -> FactPlace | None:
@@ -110,6 +118,13 @@ class LinkPlaces:
             place = self._places.pop(key)
             self._open[place.number] -= 1
         self._note_upto()
+
+    def _require_next(self, number: int) -> None:
+        if number != self.number + 1:
+            raise LinkGapError(
+                f"The log of links has no entry {self.number + 1}; the next one is {number}. This node was silent "
+                "while it was trimmed: it must join again."
+            )
 
     def _note_upto(self) -> None:
         while self._open:

@@ -67,9 +67,11 @@ class RedisLinks:
         block_ms = max(1, int(within_s * 1_000))
         self._client.execute_command("XREAD", "COUNT", 1, "BLOCK", block_ms, "STREAMS", LINKS, f"{after}-0")
 
-    def append(self, after: int, entries: Sequence[bytes]) -> bool:
-        """Append for the owner alone; False, and nothing is appended, unless ``after`` is the last entry."""
-        last = int(self._call("clearhold_append_links", (OWNER, LINKS), after, *entries))
+    def append(self, after: int | None, entries: Sequence[bytes]) -> bool:
+        """Append for the owner alone; False, and nothing is appended, unless ``after`` is the last entry or None."""
+        last = int(self._call("clearhold_append_links", (OWNER, LINKS), "" if after is None else after, *entries))
+        if after is None:
+            return True
         if last < after:
             raise LostLinksError(f"The log of links in Redis ends with entry {last}; it had {after}.")
         return last == after

@@ -127,14 +127,14 @@ local function last_number(stream)
 end
 
 -- Keys: owner, the stream of links. Arguments: epoch, the number of the last entry that the caller has read, entries.
--- Answers the number of the last entry before these; unless it is the caller's, nothing is appended.
+-- Answers the number of the last entry before these; unless it is the caller's, or that is '', nothing is appended.
 local function append_links(keys, args)
   local refused = refusal(keys[1], args[1])
   if refused then
     return refused
   end
   local last = last_number(keys[2])
-  if last == tonumber(args[2]) then
+  if args[2] == '' or last == tonumber(args[2]) then
     for place = 3, #args do
       redis.call('XADD', keys[2], string.format('%.0f-0', last + place - 2), 'l', args[place])
     end

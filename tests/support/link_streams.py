@@ -52,14 +52,17 @@ class MemoryStream:
         del after, within_s
         self._on_wait()
 
-    def append(self, after: int, entries: Sequence[bytes]) -> bool:
+    def append(self, after: int | None, entries: Sequence[bytes]) -> bool:
         self._require_owner()
         fault = self._fault()
         if fault == "before":
             raise LostAnswerError("before")
-        if self._shared.last != after:
+        if after is None:
+            after = self._shared.last
+        elif self._shared.last == after:
+            self.appends += 1
+        else:
             return False
-        self.appends += 1
         for number, entry in enumerate(entries, after + 1):
             self._shared.entries[number] = entry
         if fault == "after":

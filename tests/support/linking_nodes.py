@@ -42,9 +42,16 @@ class Node:
     def start(self) -> None:
         """A new process, which opens the chains when it is told to."""
         self.stream = MemoryStream(self.shared, lambda: self.epoch, fault=self._next_fault, on_wait=self._wait)
+        self.checkpoint_log = CheckpointLog(self.database, self.folder / "record")
+        self.checkpoint_log.open()
         self.link_log = LinkLog(self.stream, is_owner=lambda: self.epoch != 0)
         self.chains = LinkedChains(
-            self.database, self.folder / "record", self.link_log, holes=self.holes, end=self.ends.append
+            self.database,
+            self.folder / "record",
+            self.link_log,
+            holes=self.holes,
+            keep_checkpoint=self.checkpoint_log.append,
+            end=self.ends.append,
         )
         self.writer = BatchWriter(self.database, self.chains, require_owner=self._before_commit)
 
@@ -106,27 +113,33 @@ class Node:
 
 
 class Signer:
-    """Signs a node's chains, as its own process would."""
+    """Signs the chains of a node's present process, and tells the other nodes."""
 
     def __init__(self, node: Node, keys: SigningKeys, clock: FrozenClock) -> None:
-        log = CheckpointLog(node.database, node.folder / "record")
-        log.open()
-        self.log = log
         self._checkpoints = RecordCheckpoints(
             node.database,
-            log,
+            node.checkpoint_log,
             signing_keys=keys,
             clock=clock,
             origin_of=lambda tenant_id, chain: f"bank/{tenant_id}/{chain}",
             holes=node.holes,
         )
+        self._checkpoints.publish = node.link_log.publish
 
     def sign(self) -> None:
         self._checkpoints.sign_due()
         assert self._checkpoints.inconsistent == 0
 
-    def roots(self) -> set[tuple[str, str, int, str]]:
-        return {(row.tenant_id, row.chain, row.size, row.root) for row in self.log.page(TENANT, None, None, 10_000)}
+
+Root = tuple[str, str, int, str]
+"""Tenant, chain, size and root of a checkpoint."""
+
+
+def roots_of(node: Node) -> list[Root]:
+    """The signed roots that a node has kept, once each signature."""
+    tenants = {tenant_id for tenant_id, _ in KEYS}
+    rows = [row for tenant_id in tenants for row in node.checkpoint_log.page(tenant_id, None, None, 10_000)]
+    return sorted((row.tenant_id, row.chain, row.size, row.root) for row in rows)
 
 
 def log_of(rng: random.Random, facts: int) -> list[list[ChainFactRow]]:
@@ -150,4 +163,4 @@ def assert_one_history(nodes: list[Node]) -> None:
             assert node.ends == []
     facts = sum(map(len, nodes[0].log))
     assert sum(len(nodes[0].rows(key)) for key in KEYS) == facts
-    assert {node.link_log.held_offset() for node in nodes} == {nodes[0].shared.last}
+    assert {node.chains.links_upto() for node in nodes} == {nodes[0].shared.last}

@@ -16,7 +16,7 @@ from clearhold.store.record.places import LinkError
 from clearhold.store.record.reading import RecordFilter, RecordReader, Verification
 from tests.support.clock import FrozenClock
 from tests.support.link_streams import FencedError, SharedStream
-from tests.support.linking_nodes import KEYS, Node, Signer, assert_one_history, log_of
+from tests.support.linking_nodes import KEYS, Node, Signer, assert_one_history, log_of, roots_of
 from tests.support.principals import an_operator
 from tests.support.record import TENANT, a_fact
 
@@ -82,9 +82,9 @@ def test_given_holes_of_a_promoted_node_then_links_behind_one_are_neither_signed
     signer = Signer(follower, keys, clock)
     signer.sign()
     reader = RecordReader(follower.database, lambda _: [], holes=follower.holes)
-    check = Verification(follower.database, signer.log, keys, holes=follower.holes)
+    check = Verification(follower.database, follower.checkpoint_log, keys, holes=follower.holes)
 
-    assert [size for _, _, size, _ in signer.roots()] == [4]
+    assert [size for _, _, size, _ in roots_of(follower)] == [4]
     dispositions = RecordFilter(kinds=frozenset({LineKind.DISPOSITION}))
     assert sum(map(len, reader.export(an_operator(TENANT), dispositions, 100))) == 4
     checked = check.check(an_operator(TENANT), Chain.DISPOSITIONS)
@@ -94,8 +94,36 @@ def test_given_holes_of_a_promoted_node_then_links_behind_one_are_neither_signed
     owner.restart()
     clock.advance(10 * 60 * 1_000_000)
     signer.sign()
-    assert sorted(size for _, _, size, _ in signer.roots()) == [4, 8]
+    assert [size for _, _, size, _ in roots_of(follower)] == [4, 8]
+    owner.restart()
+    assert roots_of(owner) == roots_of(follower)
     assert_one_history([owner, follower])
+
+
+def test_given_a_checkpoint_of_the_owner_then_a_follower_keeps_it_once_it_has_its_links_and_checks_itself_against_it(
+    nodes: Callable[..., list[Node]], tmp_path: Path
+) -> None:
+    owner, follower = nodes([[a_fact(number, offset=number + 1, shard=0) for number in range(9)], [], []])
+    clock = FrozenClock()
+    keys = SigningKeys.open(
+        tmp_path / "keys.json", box=SecretBox(bytes(32)), clock=clock, purposes=(KeyPurpose.CHECKPOINT,)
+    )
+    owner.commit([6, 0, 0])
+    Signer(owner, keys, clock).sign()
+    owner.commit([1, 0, 0])
+
+    follower.commit([3, 0, 0])
+    assert (roots_of(follower), follower.link_log.held_offset()) == ([], 0)
+    follower.restart()
+    follower.commit([3, 0, 0])
+    assert roots_of(follower) == roots_of(owner) == [(*KEYS[0], 6, roots_of(owner)[0][3])]
+    follower.restart()
+    assert roots_of(follower) == roots_of(owner)
+
+    follower.promote()
+    follower.database.execute("UPDATE record_chain SET hash = repeat('0', 64) WHERE seq = 2")
+    with pytest.raises(AssertionError):  # the chain contradicts the checkpoint of the former owner
+        Signer(follower, keys, clock).sign()
 
 
 def test_given_a_fact_without_a_place_then_a_follower_waits_for_it_and_the_owner_states_it(
