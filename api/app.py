@@ -80,6 +80,7 @@ from clearhold.store.errors import StartupError
 from clearhold.store.ids import new_token
 from clearhold.store.live.streams import LiveBounds
 from clearhold.store.logs import configure_logs
+from clearhold.store.record.chain import ChainWriter
 from clearhold.store.record.linked_chains import chain_writer
 from clearhold.store.redis_log.connect import connect_sync
 from clearhold.store.scheduling import SHORT_NS, set_time_slice
@@ -201,26 +202,20 @@ def _started_flow(
         for each in (*follow, commits.on_commit):
             each(rows)
 
-    ownership, replicas = stores.ownership, settings.redis_replicas
-    link_log = opened_link_log(
-        target, ownership, opened, replicas=replicas, is_owner=lambda: ownership is None or ownership.is_owner
-    )
-    record = stores.record
-    publish_checkpoints(record.checkpoints, link_log)
     engine = Engine(
         scoring.scorers,
         stores.progress,
         open_redis=lambda: connect_sync(target),
         database=stores.database,
         segments=stores.segments,
-        chains=chain_writer(stores.database, data_dir.record_dir, link_log, record.holes, record.checkpoint_log.append),
+        chains=_chains(stores, data_dir, target, opened, replicas=settings.redis_replicas),
         clock=stores.clock,
         copy_control=stores.control_copy.copy_all,
         maintenance_tasks=(stores.record.checkpoints.sign_due, webhooks.forget_when_due),
         before_commit=commits.before_commit,
         on_commit=on_commit,
         outbox=webhooks.outbox.deliveries_for,
-        ownership=ownership,
+        ownership=stores.ownership,
         membership=membership_of(stores, target, opened, roles),
     )
     engine.start()
@@ -228,6 +223,16 @@ def _started_flow(
     lake.start(engine.caught_up)
     live.start(lambda: roles.is_open and engine.caught_up(), stores.require_owner)
     return _StartedFlow(engine, lake, live)
+
+
+def _chains(stores: Stores, data_dir: DataDir, target: str | Path, opened: ExitStack, *, replicas: int) -> ChainWriter:
+    """The writer of the record's chains, with the log of links where there is one."""
+    ownership, record = stores.ownership, stores.record
+    link_log = opened_link_log(
+        target, ownership, opened, replicas=replicas, is_owner=lambda: ownership is None or ownership.is_owner
+    )
+    publish_checkpoints(record.checkpoints, link_log)
+    return chain_writer(stores.database, data_dir.record_dir, link_log, record.holes, record.checkpoint_log.append)
 
 
 def _degraded_work(supervision: Supervision, live: LivePublishing) -> list[str]:
