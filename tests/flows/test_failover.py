@@ -18,6 +18,7 @@ import redis
 
 from clearhold.store.redis_log.connect import connect_sync
 from clearhold.store.redis_log.reader import LogReader
+from tests.flows.test_named_redis import PASSWORD, rules
 from tests.support.alerting import outgoing
 from tests.support.network_hosts import linked_hosts
 from tests.support.redis_replicas import RedisProcess, replicated_redis, sentinels
@@ -88,7 +89,11 @@ def test_given_sentinels_when_the_primary_is_killed_then_answers_come_again_and_
     tmp_path: Path,
 ) -> None:
     with replicated_redis(tmp_path, 2) as (primary, replicas), sentinels(tmp_path, primary, "log") as url:
-        environment = {"CLEARHOLD_REDIS_URL": url, "CLEARHOLD_REDIS_REPLICAS": "1"}
+        for each in (primary, *replicas):
+            with closing(each.client()) as client:
+                client.execute_command("ACL", "SETUSER", "clearhold", *rules())
+        as_user = url.replace("://", f"://clearhold:{PASSWORD}@", 1)
+        environment = {"CLEARHOLD_REDIS_URL": as_user, "CLEARHOLD_REDIS_REPLICAS": "1"}
         with RunningService(tmp_path / "data", "--scorers", "1", environment=environment) as service:
             bank = RunningBank(service, "payroll")
             poster = Poster(bank)
