@@ -123,9 +123,14 @@ def serve(settings: Settings, *, on_ready: Callable[[str, str], None]) -> None:
         checks = wired_checks(stores, settings.origins(base_url), admin_token=admin_token, limits=settings.rate_limits)
         openid = openid_sign_in(stores, settings, base_url)
         app = application(resources, checks, base_url=base_url, identity=settings.console_identity, openid=openid)
-        gated = StandbyGate(app, may_answer=lambda: roles.may_answer, owner_url=lambda: roles.owner_url)
+        gated = StandbyGate(
+            app,
+            may_answer=lambda: roles.may_answer,
+            owner_url=lambda: roles.owner_url,
+            passes_on=settings.proxy,
+        )
         hooks = (partial(_open_preflights, stores, resources), lambda: gated.under_way)
-        at = (begun.target, data_dir.entry_seals(), opened)
+        at = (begun.target, begun.replicas, data_dir.entry_seals(), opened)
         shared = succession(roles, stores, started.engine, supervision, hooks, at)
         metrics = _metrics(stores, started, flows, resources.pending, supervision, connections, settings)
         request_log = RequestLog(stores.clock)

@@ -39,6 +39,7 @@ from clearhold.store.openid_logins import OpenIdLogins
 from clearhold.store.redis_log.connect import connect_sync
 from clearhold.store.redis_log.owner import ANSWERS_WITHIN_S
 from clearhold.store.redis_log.reader import LogReader
+from clearhold.store.redis_log.replicas import require_confirmed
 from clearhold.store.seals import EntrySeals
 
 WATCH_S: Final = 0.5
@@ -229,13 +230,13 @@ def succession(
     engine: Engine,
     supervision: Supervision,
     hooks: tuple[Callable[[], None], Callable[[], int]],
-    at: tuple[str | Path, EntrySeals, ExitStack],
+    at: tuple[str | Path, int, EntrySeals, ExitStack],
 ) -> Write:
     """The watch of a standby, its following of registries and deliveries, and an owner's hand-over, as further work.
 
     ``hooks`` open the log of pre-flights and count requests under way. Returns what writes the rows of deliveries.
     """
-    ownership, (open_preflights, under_way), (target, seals, opened) = roles.ownership, hooks, at
+    ownership, (open_preflights, under_way), (target, replicas, seals, opened) = roles.ownership, hooks, at
     if ownership is None:
         return engine.put_rows
     sharing = opened.enter_context(closing(connect_sync(target, answers_within_s=ANSWERS_WITHIN_S)))
@@ -256,6 +257,7 @@ def succession(
         control_copy=stores.control_copy,
         control_tail=tail,
         delivery_tail=deliveries,
+        require_confirmed=lambda: require_confirmed(client, replicas) if replicas else None,
         compare_clock=stores.clock.compare,
         open_preflights=open_preflights,
     )

@@ -80,7 +80,7 @@ def begun_log(settings: Settings, data_dir: DataDir, base_url: str, opened: Exit
     ownership = owned_log(
         settings.redis_url,
         data_dir,
-        base_url,
+        settings.node_url or base_url,
         opened,
         take_over=settings.take_over,
         may_stand_by=not settings.accept_loss and is_joined(data_dir.path),

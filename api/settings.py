@@ -52,6 +52,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     scorers: int = 0
     accept_loss: bool = False
     take_over: bool = False  # the log in a named Redis, from a live owner
+    proxy: bool = False  # a standby passes requests on to the owner
+    node_url: str | None = None  # this node's address for the other nodes of its log; None: the public one
     lake_seconds: int = 20  # between two rounds of copying; 0: no lake for analysts
     live: bool = True  # events of committed rows are written to Redis
     live_entries: int = 100_000  # of each program's stream
@@ -292,6 +294,7 @@ _VARIABLES: Final[Mapping[str, tuple[str, Callable[[str, str], Any]]]] = {
         _number(0, MOST_REPLICAS, "a number of replicas, {}; 0 waits for none"),
     ),
     "base_url": ("CLEARHOLD_BASE_URL", _base_url),
+    "node_url": ("CLEARHOLD_NODE_URL", _base_url),
     "metrics_port": ("CLEARHOLD_METRICS_PORT", _number(0, 65_535, "a port, {}; 0 takes a free one")),
     "metrics_host": ("CLEARHOLD_METRICS_HOST", _text),
     "program_metrics": (

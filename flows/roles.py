@@ -124,6 +124,7 @@ class Successor(NamedTuple):
     control_copy: ControlCopy
     control_tail: ControlTail
     delivery_tail: DeliveryTail
+    require_confirmed: Callable[[], None]
     compare_clock: Callable[[int], None]
     open_preflights: Callable[[], None]
 
@@ -196,6 +197,7 @@ class Succession:
     async def _promote(self) -> None:
         """No other node appends any more: commit the log to its end, and bring everything else there."""
         engine, reader = self._successor.engine, self._successor.reader
+        await asyncio.to_thread(self._successor.require_confirmed)
         await asyncio.to_thread(self._require_whole)
         await asyncio.to_thread(engine.aim_at_end)
         while not engine.caught_up() or engine.failure is not None:  # noqa: ASYNC110 - as above

@@ -12,7 +12,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command, get_group
 
-from clearhold.api.cli.options import AcceptLoss, TakeOver
+from clearhold.api.cli.options import AcceptLoss, Proxy, TakeOver
 from clearhold.flows.running.own_python import loaded
 from clearhold.store.errors import StartupError
 
@@ -150,6 +150,7 @@ def serve(
     live_hours: LiveHours = None,
     accept_loss: AcceptLoss = False,  # noqa: FBT002 - a flag
     take_over: TakeOver = False,  # noqa: FBT002 - a flag
+    proxy: Proxy = False,  # noqa: FBT002 - a flag
 ) -> None:
     """Prints "ready http://HOST:PORT" once it accepts requests, and "standby http://HOST:PORT" while another node owns
     the log. SIGTERM drains the log, saves the state and stops.
@@ -175,6 +176,7 @@ def serve(
                 live_hours=live_hours,
                 accept_loss=accept_loss,
                 take_over=take_over,
+                proxy=proxy,
             ),
             on_ready=lambda address, role: print(f"{_READY.get(role, role)} {address}", flush=True),
         )

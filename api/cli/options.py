@@ -73,6 +73,9 @@ TakeOver = Annotated[
         "--take-over", help="Take the log in CLEARHOLD_REDIS_URL from the service that owns it, which then stops."
     ),
 ]
+Proxy = Annotated[
+    bool, typer.Option("--proxy", help="While this node stands by, pass requests on to the node that owns the log.")
+]
 Operator = Annotated[
     str, typer.Option(help="Your name for the log; used with an operator token.", callback=check_header)
 ]

@@ -11,8 +11,9 @@ import msgspec
 from litestar.enums import ScopeType
 from litestar.types import ASGIApp, Receive, Scope, Send
 
-from clearhold.api.http.envelope import HEADERS_OF_STATUS, ErrorEnvelope, request_id, stamp_headers
+from clearhold.api.http.envelope import HEADERS_OF_STATUS, ErrorEnvelope, header_values, request_id, stamp_headers
 from clearhold.api.http.error_table import ERRORS
+from clearhold.api.http.owner_proxy import HOP, OwnerProxy
 from clearhold.features.core.errors import ErrorCode
 from clearhold.features.core.vocabulary import about
 
@@ -21,6 +22,7 @@ OWNER_LOCATION: Final = "Owner-Location"
 
 STANDS_BY: Final = "This node stands by: another one owns the log and answers requests. Nothing was stored."
 UNCERTAIN: Final = "It is not certain that this node still owns the log. Nothing was stored; try again."
+UNREACHED: Final = "The node that owns the log did not answer. The request may have been stored; try again."
 OPEN_PATHS: Final = frozenset({"/healthz", "/readyz", "/openapi.json", "/docs"})
 
 
@@ -35,8 +37,17 @@ class StandbyGate:
     address, as far as this node knows it.
     """
 
-    def __init__(self, app: ASGIApp, *, may_answer: Callable[[], bool], owner_url: Callable[[], str | None]) -> None:
+    def __init__(
+        self,
+        app: ASGIApp,
+        *,
+        may_answer: Callable[[], bool],
+        owner_url: Callable[[], str | None],
+        passes_on: bool = False,
+    ) -> None:
+        """``passes_on``: a standby answers with the owner's answer."""
         self._app, self._may_answer, self._owner_url = app, may_answer, owner_url
+        self._proxy = OwnerProxy() if passes_on else None
         self.under_way = 0
         """Requests that are being answered."""
 
@@ -49,12 +60,16 @@ class StandbyGate:
                 self.under_way -= 1
             return
         owner = self._owner_url()
+        if self._proxy is not None and owner is not None and not header_values(scope, HOP):
+            if not await self._proxy.pass_on(scope, receive, send, owner):
+                await _refuse(scope, send, ErrorCode.UNAVAILABLE, owner)
+            return
         code = ErrorCode.UNAVAILABLE if owner is None else ErrorCode.STANDBY
         await _refuse(scope, send, code, owner)
 
 
 async def _refuse(scope: Any, send: Send, code: ErrorCode, owner: str | None) -> None:
-    sentence = UNCERTAIN if code is ErrorCode.UNAVAILABLE else STANDS_BY
+    sentence = STANDS_BY if code is ErrorCode.STANDBY else UNCERTAIN if owner is None else UNREACHED
     envelope = StandbyEnvelope(error=sentence, code=code, request_id=request_id(scope), owner=owner)
     body, status = msgspec.json.encode(envelope), ERRORS[code].status
     headers = {"Content-Type": "application/json", "Content-Length": str(len(body)), **HEADERS_OF_STATUS[status]}

@@ -24,11 +24,14 @@ from tests.flows.test_owner import transfers_in
 from tests.support.alerting import ALERTING, outgoing
 from tests.support.redis_replicas import replicated_redis
 from tests.support.running_bank import RunningBank
-from tests.support.running_service import RunningService, post_until_taken, wait_until_committed
+from tests.support.running_service import ADMIN_TOKEN, RunningService, post_until_taken, wait_until_committed
 from tests.support.waiting import eventually
 from tests.support.webhook_receiver import WebhookReceiver
 
 ANSWERS_WITHIN_S: Final = 15.0
+REGISTRIES_WITHIN_S: Final = 1.0
+"""The time in which a standby follows the registries."""
+
 LOCAL: Final = {"CLEARHOLD_ALLOW_LOCAL_WEBHOOKS": "1"}
 
 
@@ -195,6 +198,7 @@ def test_given_deliveries_of_the_owner_when_it_is_killed_then_the_standby_delive
         with nodes.two as two:
             on_one = RunningBank(nodes.one, tenant=nodes.bank.tenant)
             endpoint = on_one.register(receiver.url, "alert.opened")
+            time.sleep(REGISTRIES_WITHIN_S)
             post_until_taken(nodes.one, nodes.bank.program, [outgoing("acht_a", **ALERTING)], within_s=60)
             path = f"/api/webhooks/{endpoint['id']}/deliveries"
             receiver.wait_for(1)
@@ -209,3 +213,36 @@ def test_given_deliveries_of_the_owner_when_it_is_killed_then_the_standby_delive
             eventually(lambda: {each["status"] for each in on_two.ask("GET", path)} == {"delivered"})
             ids = [each.header("Score-Delivery") for each in receiver.received]
     assert len(ids) == len(set(ids)) > before
+
+
+def test_given_a_standby_that_passes_requests_on_then_the_owner_answers_them_once_and_without_it_they_are_refused(
+    nodes: Nodes,
+) -> None:
+    nodes.join()
+    two = RunningService(nodes.two.data, "--scorers", "1", "--proxy", environment=nodes.environment)
+    key = {"Authorization": f"Bearer {ADMIN_TOKEN}", "X-Operator": "test", "Idempotency-Key": "one"}
+    with nodes.one as one, two:
+        assert post_until_taken(two, nodes.bank.program, [outgoing("acht_3")], within_s=60) == 0
+        wait_until_committed(two, nodes.bank.token, "acht_3")
+        body = {"slug": "second-bank", "name": "Second Bank"}
+        url = f"http://127.0.0.1:{two.port}/api/admin/tenants"
+        made, again = (httpx.post(url, json=body, headers=key, timeout=30) for _ in range(2))
+        listed = get(two, "/api/transfers?limit=1", nodes.bank.token)
+        unknown = get(two, "/api/transfers/acht_unknown", nodes.bank.token)
+        ready = get(two, "/readyz")
+        hops = httpx.get(url, headers=key | {"Clearhold-Passed-On": "1"}, timeout=30)
+        for pid in (one.pid, *one.scorers()):
+            os.kill(pid, signal.SIGKILL)
+        refused = get(two, "/api/transfers", nodes.bank.token)
+        one.ended_with(within_s=60)
+
+    assert (made.status_code, again.status_code) == (http.client.CREATED, http.client.CREATED)
+    assert again.headers["Idempotent-Replayed"] == "true"
+    assert made.json()["id"] == again.json()["id"]
+    assert listed.status_code == http.client.OK
+    assert len(listed.json()["data"]) == 1
+    assert (unknown.status_code, unknown.json()["code"]) == (http.client.NOT_FOUND, "transfer_not_found")
+    assert unknown.headers["X-Request-Id"] == unknown.json()["requestId"]
+    assert ready.json()["role"] == "standby"
+    assert (hops.status_code, hops.json()["code"]) == (http.client.SERVICE_UNAVAILABLE, "standby")
+    assert (refused.status_code, refused.json()["code"]) == (http.client.SERVICE_UNAVAILABLE, "unavailable")
