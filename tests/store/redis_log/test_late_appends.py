@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from redis import Redis
+from redis.asyncio.connection import AbstractConnection
 
 from clearhold.features.core.errors import UnavailableError
 from clearhold.features.core.log_entry import EntryKind, SealOrder
@@ -14,10 +15,12 @@ from clearhold.store.control.entries import ControlKind
 from clearhold.store.redis_log import appender as appender_module
 from clearhold.store.redis_log.appender import LogAppender
 from clearhold.store.redis_log.connect import EmbeddedRedis, connect_async
+from clearhold.store.redis_log.pipeline import LastConnection
 from clearhold.store.redis_log.reader import LogReader
 from clearhold.store.redis_log.writes import ToProgram
 from clearhold.store.seals import EntrySeals
 from tests.support.clock import T0
+from tests.support.redis_process import redis_of_its_own
 
 pytestmark = pytest.mark.anyio
 
@@ -137,3 +140,25 @@ async def test_given_a_redis_that_counts_its_connections_again_when_connected_th
             assert await other.client_id() == mine
     finally:
         server.stop()
+
+
+async def test_given_another_server_after_a_failover_when_connected_then_no_connection_there_is_ended(
+    tmp_path: Path,
+) -> None:
+    last, sockets = LastConnection(), [tmp_path / name / "redis.sock" for name in ("one", "two")]
+    with redis_of_its_own(tmp_path / "one"), redis_of_its_own(tmp_path / "two"):
+        async with connect_async(sockets[0]) as one, connect_async(sockets[1]) as two:
+            for _ in range(9):  # so that the other server has a connection of this one's number
+                former = await one.connection_pool.get_connection()
+            await last.replace_by(former)
+            await former.send_command("CLIENT", "ID")
+            number = await former.read_response()
+            others: dict[int, AbstractConnection] = {}
+            while number not in others:
+                other = await two.connection_pool.get_connection()
+                await other.send_command("CLIENT", "ID")
+                others[await other.read_response()] = other
+            await last.replace_by(await two.connection_pool.get_connection())
+
+            await others[number].send_command("PING")
+            assert await others[number].read_response() == b"PONG"
