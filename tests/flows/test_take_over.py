@@ -10,6 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
+import httpx
 import msgspec
 import pytest
 
@@ -97,13 +98,22 @@ def test_given_signed_checkpoints_of_both_nodes_then_one_size_has_one_root(two: 
         decided = len(load.decisions)
         eventually(lambda: len(load.decisions) > decided + 3, within_s=60)
     verified(two, 1)
+    signing = f"http://127.0.0.1:{two.nodes[1].port}/api/record/checkpoint?chain=dispositions"
+    assert httpx.get(signing, headers=two.bank.headers).status_code == httpx.codes.OK
     two.nodes[1].stop()
     roots: dict[tuple[str, str, int], set[str]] = {}
+    signed_by: list[set[bytes]] = []
     for node in two.nodes:
-        for path in (node.data / "record").glob("*/checkpoints.ndjson"):
-            for line in path.read_bytes().splitlines():
-                signed = msgspec.json.decode(line)
-                roots.setdefault((path.parent.name, signed["chain"], signed["size"]), set()).add(signed["root"])
+        lines = [
+            (path.parent.name, line)
+            for path in (node.data / "record").glob("*/checkpoints.ndjson")
+            for line in path.read_bytes().splitlines()
+        ]
+        signed_by.append({line for _, line in lines})
+        for tenant_id, line in lines:
+            signed = msgspec.json.decode(line)
+            roots.setdefault((tenant_id, signed["chain"], signed["size"]), set()).add(signed["root"])
 
     assert roots
+    assert signed_by[0] < signed_by[1]  # the second node has kept those of the first one, and has signed after it
     assert {key: found for key, found in roots.items() if len(found) > 1} == {}

@@ -32,7 +32,6 @@ _NODE_LOCAL: Final = {
     "lake_source": "says how far the node's own lake is",
     "log_identity": "is compared by the start",
     "log_offsets": "its epochs are those of the node's own scorers",
-    "record_checkpoints": "the owner of the time signs",
     "webhook_attempts": "the owner of the time sends",
     "webhook_deliveries": "the owner of the time sends",
 }
