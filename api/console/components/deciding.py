@@ -11,6 +11,7 @@ from clearhold.api.alerts.summaries import AlertSummary
 from clearhold.api.console.components.comparison import sentences_of
 from clearhold.api.console.components.requests import APPROVALS
 from clearhold.api.console.components.rest import decision
+from clearhold.api.console.components.stack_rows import name_of
 from clearhold.api.console.components.words import count, hint, outsider
 from clearhold.api.console.visit import Visit
 from clearhold.api.dispositions.routes import Disposition
@@ -87,7 +88,7 @@ def decision_form(
         )[h.span["Sign as ", outsider(name)], hint("Ctrl", "Enter")],
         h.a(".button.second", href="#also")["Request an action", h.span(".small")["some need a second person"]],
         h.p("#sign-off.refusal", role="status", hidden=True)[UNREACHABLE],
-        h.p(".small")["Then the next: ", h.span("#following")[_following(following)]]
+        h.p(".small")["Then the next: ", h.span("#following")[_following(visit, following)]]
         if following is not None
         else None,
         h.input(type="hidden", name="next", value=following.id) if following is not None else None,
@@ -157,8 +158,14 @@ def _narrative(
     )
 
 
-def _following(stack: Stack) -> h.Node:
-    return (outsider(stack.who.name, stack.who.id), f", {count(stack.waiting, 'alert')}")
+def _following(visit: Visit, stack: Stack) -> h.Node:
+    return (_named(visit, stack), f", {count(stack.waiting, 'alert')}")
+
+
+def _named(visit: Visit, stack: Stack) -> h.Element:
+    """Who a stack is about: its name, of a program too, else the id."""
+    programs = visit.services.programs.list(visit.principal, source=None)
+    return outsider(name_of(stack, {each.id: each.name for each in programs}), stack.who.id)
 
 
 def _refusal(sent: SentDecision | None) -> h.Node:
@@ -251,9 +258,9 @@ def signed_strip(visit: Visit, signed: Sequence[Disposition], stack: Stack | Non
     verify, place = f"/console/verify?link={links[-1]}", f"verified-{links[-1]}"
     return h.p(".signed", role="status", data_signed=None if stack is None else stack.id)[
         h.strong[f"✓ Signed: {signed[0].decision.value.replace('_', ' ')}"],
-        (" ", h.a(href=f"/console/stacks/{stack.id}")[outsider(stack.who.name, stack.who.id)]) if stack else None,
+        (" ", h.a(href=f"/console/stacks/{stack.id}")[_named(visit, stack)]) if stack else None,
         f" · {numbers} · ",
-        h.code(title=signed[0].hash)[signed[0].hash[:16]],
+        h.code(title=signed[0].hash, aria_hidden="true")[signed[0].hash[:16]],
         " · ",
         h.a(
             visit.hx(get=verify, target=f"#{place}", swap="innerHTML"), href=verify, data_key="v", aria_keyshortcuts="v"

@@ -91,7 +91,7 @@ def row(stack: Stack, programs: Mapping[str, str], now: int) -> h.Element:
             if stack.size > 1
             else None,
             who(stack, programs),
-            h.code(aria_hidden="true" if _name(stack, programs) else None)[stack.who.id],
+            h.code(aria_hidden="true" if name_of(stack, programs) else None)[stack.who.id],
             outsider(programs.get(stack.program_id)),
             h.span(".sentence")[_marks(stack), outsider(stack.sentence, most=SENTENCE_LETTERS)],
         ]
@@ -100,10 +100,11 @@ def row(stack: Stack, programs: Mapping[str, str], now: int) -> h.Element:
 
 def who(stack: Stack, programs: Mapping[str, str]) -> h.Element:
     """The name of the person, firm or program that a stack is about."""
-    return outsider(_name(stack, programs), _NO_NAME.get(stack.who.type, "name not known"))
+    return outsider(name_of(stack, programs), _NO_NAME.get(stack.who.type, "name not known"))
 
 
-def _name(stack: Stack, programs: Mapping[str, str]) -> str | None:
+def name_of(stack: Stack, programs: Mapping[str, str]) -> str | None:
+    """The name, if it is known; ``programs`` are their names by id."""
     return programs.get(stack.who.id) if stack.who.type is SubjectType.PROGRAM else stack.who.name
 
 

@@ -214,7 +214,7 @@ def _head(visit: Visit, view: WorkspaceView) -> h.Element:
             h.span(".late")[time_left(stack.due_at, visit.now)] if is_late else None,
             h.span[" · ".join(filter(None, words))],
         ],
-        visit.heading(".title")[_who(view), " ", h.code[stack.who.id]],
+        h.div(".titled")[visit.heading(".title")[_who(view)], " ", h.code[stack.who.id]],
         outsider_prose(view.stack.who.name, most=NAME_LETTERS)
         if len(view.stack.who.name or "") > NAME_LETTERS
         else None,
