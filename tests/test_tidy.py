@@ -81,6 +81,18 @@ def named(path: Path) -> str:
     return str(path.relative_to(ROOT))
 
 
+def is_shipped(path: Path) -> bool:
+    return path.relative_to(ROOT).parts[0] in SHIPPED
+
+
+def most_lines(path: Path) -> int:
+    return MAX_SHIPPED_LINES if is_shipped(path) else MAX_MODULE_LINES
+
+
+def lines_of(path: Path) -> list[str]:
+    return path.read_text(encoding="utf-8").splitlines()
+
+
 class Facts(NamedTuple):
     """What the checks ask of a module. ``can_fail`` has the functions of a test module that assert something,
     directly or through a function that they call.
@@ -157,22 +169,25 @@ def test_given_the_tests_that_begin_first_then_each_is_a_file_of_tests() -> None
     assert set(LONGEST) <= {path.name for path in TEST_MODULES}
 
 
-@pytest.mark.parametrize("path", MODULES, ids=named)
-def test_given_a_module_then_it_is_one_idea_long_and_says_what_it_is(path: Path) -> None:
-    lines = path.read_text(encoding="utf-8").splitlines()
-    facts = facts_of(path)
+def test_given_a_module_then_it_is_one_idea_long_and_says_what_it_is() -> None:
+    sizes = {named(path): size for path in MODULES if (size := len(lines_of(path))) > most_lines(path)}
+    banned = [
+        f"{named(path)}:{number}"
+        for path in MODULES
+        for number, line in enumerate(lines_of(path), 1)
+        if BANNED.search(line)
+    ]
 
-    is_short = path.relative_to(ROOT).parts[0] in SHIPPED
-    assert len(lines) <= (MAX_SHIPPED_LINES if is_short else MAX_MODULE_LINES)
-    assert facts.documented
-    assert not [number for number, line in enumerate(lines, 1) if BANNED.search(line)]
-    assert not facts.long
+    assert sizes == {}
+    assert banned == []
+    assert [named(path) for path in MODULES if not facts_of(path).documented] == []
+    assert {named(path): long for path in MODULES if (long := facts_of(path).long)} == {}
 
 
 def test_given_the_shipped_rooms_then_a_name_is_of_one_class() -> None:
     modules: dict[str, list[str]] = {}
     for path in MODULES:
-        if path.relative_to(ROOT).parts[0] in SHIPPED:
+        if is_shipped(path):
             for name in facts_of(path).classes:
                 if not name.startswith("_"):
                     modules.setdefault(name, []).append(named(path))
@@ -189,14 +204,14 @@ def test_given_package_files_then_they_are_empty_and_every_folder_has_one() -> N
     assert not [named(folder) for folder in shipped if not (folder / "__init__.py").exists()]
 
 
-@pytest.mark.parametrize("path", TEST_MODULES, ids=named)
-def test_given_a_test_then_it_can_fail_and_its_name_is_a_sentence(path: Path) -> None:
-    facts = facts_of(path)
-    tests = [name for name in facts.functions if name.startswith("test_")]
+def test_given_a_test_then_it_can_fail_and_its_name_is_a_sentence() -> None:
+    tests = {path: [name for name in facts_of(path).functions if name.startswith("test_")] for path in TEST_MODULES}
 
-    assert tests
-    assert not [name for name in tests if name not in facts.can_fail]
-    assert not [name for name in tests if not re.fullmatch(r"test_(given|when)_\w+?_then_\w+", name)]
+    assert [named(path) for path, names in tests.items() if not names] == []
+    for path, names in tests.items():
+        assert (named(path), [name for name in names if name not in facts_of(path).can_fail]) == (named(path), [])
+        unlike = [name for name in names if not re.fullmatch(r"test_(given|when)_\w+?_then_\w+", name)]
+        assert (named(path), unlike) == (named(path), [])
 
 
 @pytest.mark.parametrize("lock", ["requirements.lock", "requirements.runtime.lock"])
@@ -209,16 +224,22 @@ def test_given_a_lock_then_everything_is_pinned_by_hash_and_no_address_is_in_it(
     assert not re.search(r"://|^-", text, flags=re.MULTILINE)
 
 
-@pytest.mark.parametrize("path", [path for path in MODULES if path.relative_to(ROOT).parts[0] in SHIPPED], ids=named)
-def test_given_a_shipped_module_then_it_defines_no_private_word(path: Path) -> None:
+def test_given_a_shipped_module_then_it_defines_no_private_word() -> None:
     words = private_words(STYLE.read_text(encoding="utf-8"))
+    shipped = [path for path in MODULES if is_shipped(path)]
 
-    assert not private_names(facts_of(path).defined, named(path), words)
+    assert {
+        named(path): names for path in shipped if (names := private_names(facts_of(path).defined, named(path), words))
+    } == {}
 
 
-@pytest.mark.parametrize("path", SOURCES, ids=named)
-def test_given_a_module_then_it_imports_rooms_in_the_namespace_alone(path: Path) -> None:
-    assert not [name for name in facts_of(path).imported if name.partition(".")[0] in {*SHIPPED, "demo"}]
+def test_given_a_module_then_it_imports_rooms_in_the_namespace_alone() -> None:
+    outside = {
+        named(path): [name for name in facts_of(path).imported if name.partition(".")[0] in {*SHIPPED, "demo"}]
+        for path in SOURCES
+    }
+
+    assert {path: names for path, names in outside.items() if names} == {}
 
 
 def test_given_imports_of_every_form_then_their_modules_are_named() -> None:
