@@ -9,6 +9,7 @@ import pytest
 
 from tests.support.callers import Headers, Ids, World, bearer, running_world
 from tests.support.hostile_bodies import CANARY, HOSTILE
+from tests.support.naming import naming
 from tests.support.operations import OPERATIONS, WRITES, Access, Operation, call, ids_for
 from tests.support.running_app import assert_refused
 
@@ -74,7 +75,7 @@ def hostile_to(operation: Operation) -> list[str]:
 
 @pytest.mark.parametrize("operation", OURS, ids=titled)
 def test_given_hostile_bodies_when_written_then_400_and_nothing_is_stored_or_echoed(
-    world: World, operation: Operation, subtests: pytest.Subtests
+    world: World, operation: Operation
 ) -> None:
     ids = ids_for(world, operation)
     body = body_of(world, operation, ids)
@@ -85,7 +86,7 @@ def test_given_hostile_bodies_when_written_then_400_and_nothing_is_stored_or_ech
         spoil, raw = HOSTILE[case]
         answer = call(world, operation, headers, ids, content=spoil(body, raw))
 
-        with subtests.test(case):
+        with naming(case):
             assert_refused(answer, 400, "Validation failed: ")
             assert CANARY not in answer.text
             assert len(answer.text) < 4 * KIB
@@ -157,7 +158,7 @@ MEDIA_TYPES: Final[tuple[list[str], ...]] = (
 
 @pytest.mark.parametrize("operation", OURS, ids=titled)
 def test_given_a_right_body_when_it_is_not_called_json_then_415_and_nothing_is_stored(
-    world: World, operation: Operation, subtests: pytest.Subtests
+    world: World, operation: Operation
 ) -> None:
     ids = ids_for(world, operation)
     content = msgspec.json.encode(body_of(world, operation, ids))
@@ -167,7 +168,7 @@ def test_given_a_right_body_when_it_is_not_called_json_then_415_and_nothing_is_s
         headers = [*caller_of(world, operation), *(("Content-Type", each) for each in media_types), *operation.sends]
         answer = world.send(operation.method, operation.url(ids), headers, content=content)
 
-        with subtests.test(repr(media_types)):
+        with naming(repr(media_types)):
             assert_refused(answer, 415, JSON)
             assert world.stored() == before
 
@@ -269,7 +270,7 @@ QUERIES: Final = (
     "operation", [each for each in OPERATIONS if each.access not in {Access.PUBLIC, Access.SIGNATURE}], ids=titled
 )
 def test_given_an_unknown_parameter_when_called_then_400_and_nothing_is_stored(
-    world: World, operation: Operation, subtests: pytest.Subtests
+    world: World, operation: Operation
 ) -> None:
     ids = ids_for(world, operation)
     content: dict[str, Any] = {"extra": [*operation.sends]}
@@ -283,7 +284,7 @@ def test_given_an_unknown_parameter_when_called_then_400_and_nothing_is_stored(
             operation.method, f"{url}{'&' if '?' in url else '?'}{query}", caller_of(world, operation), **content
         )
 
-        with subtests.test(query[:12]):
+        with naming(query[:12]):
             assert_refused(answer, 400, sentence)
             assert "=" + CANARY not in answer.text
             assert world.stored() == before

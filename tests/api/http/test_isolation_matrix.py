@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any, Final
 
 import pytest
@@ -12,6 +11,7 @@ from clearhold.api.docs_page.routes import REDOC_PATH
 from clearhold.api.policies.routes import NEW_POLICY
 from tests.support.callers import UNKNOWN_ID, Ids, World, running_world
 from tests.support.config_operations import as_planned, in_force
+from tests.support.naming import naming
 from tests.support.operations import OPERATIONS, Access, Operation, Place, call, ids_for
 from tests.support.rule_operations import RULES_THAT_ARE_NEEDED, their_rule
 from tests.support.running_app import assert_refused, assert_stamped
@@ -134,16 +134,6 @@ def theirs_to_write(world: World, operation: Operation, caller: str) -> dict[str
     if caller not in FOREIGN or operation.route != ("POST", "/api/policies") or operation.ids:
         return {}
     return {"json": NEW_POLICY | {"version": world.next_clock(world.other)}}
-
-
-@contextmanager
-def naming(case: str) -> Iterator[None]:
-    """A failure inside says which of a test's cases it is."""
-    try:
-        yield
-    except BaseException as error:
-        error.add_note(f"as {case}")
-        raise
 
 
 @pytest.mark.parametrize("operation", OPERATIONS, ids=titled)
