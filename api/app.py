@@ -105,7 +105,7 @@ def serve(settings: Settings, *, on_ready: Callable[[str, str], None]) -> None:
         metrics_listening = opened.enter_context(metrics_socket(settings.metrics_host, settings.metrics_port))
         base_url, issuer = settings.public_urls(address)
         begun = begun_log(settings, data_dir, base_url, opened)
-        scoring = begun_scoring(settings.scorers, data_dir, begun.target, opened, replicas=begun.replicas)
+        scoring = begun_scoring(settings, data_dir, begun, opened)
         database = joined_database(data_dir, begun, scoring.segments, opened, accept_loss=settings.accept_loss)
         stores = open_stores(data_dir, begun, database, base_url, scoring, opened)
         bank_work, webhooks = bank_work_of(stores, settings), webhooks_of(stores, allow_local=settings.allow_local)

@@ -91,17 +91,15 @@ def begun_log(settings: Settings, data_dir: DataDir, base_url: str, opened: Exit
     return BegunLog(begun, ownership, replicas)
 
 
-def begun_scoring(
-    count: int, data_dir: DataDir, target: str | Path, opened: ExitStack, *, replicas: int = 0
-) -> OpenedScoring:
+def begun_scoring(settings: Settings, data_dir: DataDir, begun: BegunLog, opened: ExitStack) -> OpenedScoring:
     """Scoring that loads what it can before the log and the tables are there."""
-    scoring = _scoring(count, data_dir, target, replicas)
+    scoring = _scoring(settings.scorers, data_dir, begun.target, replicas=begun.replicas, with_live=settings.live)
     opened.callback(scoring.scorers.abandon)
     scoring.scorers.begin()
     return scoring
 
 
-def _scoring(count: int, data_dir: DataDir, target: str | Path, replicas: int) -> OpenedScoring:
+def _scoring(count: int, data_dir: DataDir, target: str | Path, *, replicas: int, with_live: bool) -> OpenedScoring:
     """Scoring by ``count`` processes; 0 uses a thread of this one."""
     progress, seals = LogProgress(data_dir.shards), data_dir.entry_seals()
     segments = LogSegments(data_dir.lake_dir, seals=seals)
@@ -122,6 +120,7 @@ def _scoring(count: int, data_dir: DataDir, target: str | Path, replicas: int) -
         lake=data_dir.lake_dir,
         state_version=STATE_VERSION,
         replicas=replicas,
+        with_live=with_live,
     )
     processes = ScorerProcesses(count, data_dir.shards, places, open_redis=lambda: connect_sync(target))
     return OpenedScoring(processes, progress, segments)

@@ -1,20 +1,22 @@
 """How soon after its commit is an event in Redis, and what do the live streams cost the stream and pre-flights?
 
-The same services with ``--live on`` and ``--live off``, one after the other on separate stores, in turns. Each first
-scores a history as fast as it can, then takes 1,000 events a second while pre-flights are asked at random times. A
-reader waits for the entries of all programs meanwhile, with XREAD on one connection.
+In each round two services, with ``--live on`` and ``--live off``, have separate stores. Each first scores a history as
+fast as it can. Then they take turns of some seconds: one takes 1,000 events a second while pre-flights are asked at
+random times, and the other has nothing to do. So a slow moment of the machine or its disk meets both alike. A reader
+waits for the entries of all programs meanwhile, with XREAD on one connection.
 
 Unit    milliseconds; the delay behind the commit is the service's own histogram, so its share is of ranges
 """
 
 import time
+from collections import Counter
 from collections.abc import Iterator, Sequence
-from contextlib import closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 from statistics import median
 from tempfile import TemporaryDirectory
 from threading import Event, Thread
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from bench.callers import call
 from bench.harness import Figure, Promise, Run, percentile
@@ -22,7 +24,7 @@ from bench.log_feed import PacedFeeder
 from bench.preflight import CONNECTIONS, HISTORY_TRANSFERS, PROGRAMS, Questions, give_history, traffic_of
 from bench.service import Known, Service
 from bench.workbench import PREFIX
-from clearhold.store.live.streams import stream_key
+from clearhold.store.live.entries import stream_key
 from clearhold.store.redis_log.connect import connect_sync
 
 EVENTS_PER_S: Final = 1_000
@@ -31,6 +33,7 @@ WITHIN_S: Final = 0.02
 SHARE_IN_TIME: Final = Promise(0.99, at_least=True)
 RATE_KEPT: Final = Promise(0.95, at_least=True)
 TIMES_PREFLIGHT: Final = Promise(1.05)
+ASKED_A_TURN: Final = 1_500
 _DELAYS: Final = "clearhold_live_delay_seconds"
 _PUBLISHED: Final = "clearhold_live_published_entries"
 _HISTORY_STEP_US: Final = 16_000
@@ -38,26 +41,85 @@ _SETTLE_S: Final = 2.0
 _BLOCK_MS: Final = 100
 
 
-class Round(NamedTuple):
-    """``in_time`` is the share of commits whose entries were in the streams within 20 ms; None with the streams off."""
+class _Side:
+    """One service of a round, with its measurements."""
 
-    events_per_s: float
-    preflight_p99_ms: float
-    entries: float
-    in_time: float | None
-    arrivals_ms: list[float]
+    def __init__(self, run: Run, live: str, opened: ExitStack) -> None:
+        folder = opened.enter_context(TemporaryDirectory(prefix=PREFIX))
+        environment = {"CLEARHOLD_LIVE": live}
+        self.live = live
+        self._service = opened.enter_context(Service(Path(folder) / "data", environment=environment))
+        now = time.time_ns() // 1_000
+        start_at = now - HISTORY_TRANSFERS * _HISTORY_STEP_US
+        self._known = self._service.programs([traffic_of(f"p{number}", start_at) for number in range(PROGRAMS)])
+        began = time.monotonic()
+        give_history(run, self._service, self._known, at=now)
+        self.events_per_s = PROGRAMS * HISTORY_TRANSFERS * 2 / (time.monotonic() - began)
+        programs = tuple((each.feed.program_id, each.feed.traffic.name) for each in self._known)
+        self._questions = Questions(programs, self._service.operator_token)
+        self._delays: Counter[str] = Counter()
+        self.latencies_ms: list[float] = []
+        self.arrivals_ms: list[float] = []
+
+    def turn(self, number: int, asked: int) -> None:
+        """Some seconds of events and pre-flights."""
+        service, now = self._service, time.time_ns() // 1_000
+        feeds = [
+            each.feed._replace(traffic=traffic_of(f"live{number}x{place}", now))
+            for place, each in enumerate(self._known)
+        ]
+        with (
+            PacedFeeder(service.socket, feeds, per_second=EVENTS_PER_S) as feeder,
+            _reading(service, self._known) as arrivals,
+        ):
+            time.sleep(_SETTLE_S)
+            before = service.metric(_DELAYS)
+            arrivals.clear()
+            tally = call(
+                service.address,
+                self._questions,
+                callers=CONNECTIONS,
+                count=asked,
+                warm_up=100,
+                per_second=ASKED_PER_S,
+            ).require(201)
+            for name, value in service.metric(_DELAYS).items():
+                self._delays[name] += value - before.get(name, 0)  # type: ignore[assignment]
+            feeder.stop()
+            self.arrivals_ms += arrivals
+        self.latencies_ms += tally.latencies_ms
+
+    @property
+    def p99_ms(self) -> float:
+        """Of all turns of the round."""
+        return percentile(sorted(self.latencies_ms), 0.99)
+
+    @property
+    def in_time(self) -> float | None:
+        """The share of commits whose entries were in the streams within 20 ms; None with the streams off."""
+        return self._delays[f"_bucket{WITHIN_S}"] / self._delays["_count"] if self._delays["_count"] else None
+
+    def entries(self) -> float:
+        return self._service.metric(_PUBLISHED)["_total"]
 
 
 def run(run: Run) -> Iterator[Figure]:
-    rounds: dict[str, list[Round]] = {"on": [], "off": []}
+    rounds: dict[str, list[_Side]] = {"on": [], "off": []}
+    entries = 0.0
     for number in range(run.size(4, 1)):
-        for live in ("on", "off") if number % 2 else ("off", "on"):
-            run.say(f"live streams {live}")
-            rounds[live].append(_round(run, live))
+        with ExitStack() as opened:
+            order = ("on", "off") if number % 2 else ("off", "on")
+            sides = [_Side(run, live, opened) for live in order]
+            for turn in range(run.size(6, 2)):
+                for side in sides if turn % 2 else reversed(sides):
+                    run.say(f"round {number + 1}, turn {turn + 1}, live streams {side.live}")
+                    side.turn(turn, ASKED_A_TURN)
+            for side in sides:
+                rounds[side.live].append(side)
+                entries += side.entries() if side.live == "on" else 0
     on, off = rounds["on"], rounds["off"]
     in_time = [each.in_time for each in on if each.in_time is not None]
     arrivals = sorted(ms for each in on for ms in each.arrivals_ms)
-    entries = sum(each.entries for each in on)
     yield Figure(
         name="commits with all entries in the streams within 20 ms",
         value=min(in_time),
@@ -75,52 +137,20 @@ def run(run: Run) -> Iterator[Figure]:
         promise=RATE_KEPT,
         beside=f"with {rate_on:,.0f}, without {rate_off:,.0f} events/s",
     )
-    p99_on, p99_off = (median(each.preflight_p99_ms for each in rows) for rows in (on, off))
+    p99_on, p99_off = (median(each.p99_ms for each in rows) for rows in (on, off))
+    each = ", ".join(f"{one.p99_ms:.1f}/{other.p99_ms:.1f}" for one, other in zip(on, off, strict=True))
     yield Figure(
         name="pre-flight p99 with the streams, against without",
         value=p99_on / p99_off,
         unit="times",
         promise=TIMES_PREFLIGHT,
         beside=f"with {p99_on:.1f} ms, without {p99_off:.1f} ms",
+        note=f"medians of {len(on)} rounds ({each}), each of {len(on[0].latencies_ms):,} pre-flights in turns",
     )
-
-
-def _round(run: Run, live: str) -> Round:
-    environment = {"CLEARHOLD_LIVE": live}
-    with (
-        TemporaryDirectory(prefix=PREFIX) as folder,
-        Service(Path(folder) / "data", environment=environment) as service,
-    ):
-        now = time.time_ns() // 1_000
-        start_at = now - HISTORY_TRANSFERS * _HISTORY_STEP_US
-        known = service.programs([traffic_of(f"p{number}", start_at) for number in range(PROGRAMS)])
-        began = time.monotonic()
-        give_history(run, service, known, at=now)
-        events_per_s = PROGRAMS * HISTORY_TRANSFERS * 2 / (time.monotonic() - began)
-        programs = tuple((each.feed.program_id, each.feed.traffic.name) for each in known)
-        questions = Questions(programs, service.operator_token)
-        feeds = [each.feed._replace(traffic=traffic_of(f"live{number}", now)) for number, each in enumerate(known)]
-        with (
-            PacedFeeder(service.socket, feeds, per_second=EVENTS_PER_S) as feeder,
-            _reading(service, known) as arrivals,
-        ):
-            time.sleep(_SETTLE_S)
-            before = service.metric(_DELAYS)
-            arrivals.clear()
-            asked = call(
-                service.address,
-                questions,
-                callers=CONNECTIONS,
-                count=run.size(6_000, 2_000),
-                warm_up=200,
-                per_second=ASKED_PER_S,
-            ).require(201)
-            delays = {name: value - before.get(name, 0) for name, value in service.metric(_DELAYS).items()}
-            feeder.stop()
-            ms = list(arrivals)
-        entries = service.metric(_PUBLISHED)["_total"]
-    in_time = delays[f"_bucket{WITHIN_S}"] / delays["_count"] if delays["_count"] else None
-    return Round(events_per_s, percentile(asked.latencies_ms, 0.99), entries, in_time, ms)
+    for share in (0.5, 0.9):
+        one, other = (percentile(sorted(ms for each in rows for ms in each.latencies_ms), share) for rows in (on, off))
+        beside = f"with {one:.1f} ms, without {other:.1f} ms"
+        yield Figure(name=f"pre-flight p{share * 100:.0f}, likewise", value=one / other, unit="times", beside=beside)
 
 
 @contextmanager

@@ -7,7 +7,9 @@ Rows  the versions of transfers that have a new score; all rows of the other typ
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from itertools import count, repeat
+from functools import lru_cache
+from itertools import count, islice, repeat
+from operator import attrgetter
 from typing import Any, Final, NamedTuple
 
 import msgspec
@@ -76,6 +78,9 @@ _SOURCES: Final = (
     _Source(ActionRow, LiveAction, "updated_at", {"action_id": "id"}),
 )
 
+LIVE_KINDS: Final = tuple(source.rows for source in _SOURCES)
+"""The types of rows that have events."""
+
 LIVE_COLUMNS: Final[Mapping[type[msgspec.Struct], tuple[str, ...]]] = {
     **{source.rows: source.read for source in _SOURCES},
     AlertBodyRow: ("alert_id", "offset"),
@@ -84,17 +89,47 @@ LIVE_COLUMNS: Final[Mapping[type[msgspec.Struct], tuple[str, ...]]] = {
 """The columns that ``live_events`` reads, by row type."""
 
 
+_VALUES: Final = {kind: attrgetter(*names) for kind, names in LIVE_COLUMNS.items()}
+
+
+def columns_of_rows(rows: Mapping[type[msgspec.Struct], Sequence[msgspec.Struct]]) -> LiveRows:
+    """The rows that have events, as columns."""
+    columns: dict[type[msgspec.Struct], Columns] = {}
+    for kind, names in LIVE_COLUMNS.items():
+        own = rows.get(kind, ())
+        if kind is TransferRow:
+            own = [each for each in own if isinstance(each, TransferRow) and each.scored_offset == each.offset]
+        if own:
+            columns[kind] = dict(zip(names, zip(*map(_VALUES[kind], own), strict=True), strict=True))
+    return columns
+
+
+def nothing() -> None:
+    """The default of ``between``."""
+
+
 _RANK: Final = {kind: rank for rank, kind in enumerate(LiveKind)}
 _ENCODE: Final = msgspec.json.Encoder().encode
+_instant: Final = lru_cache(maxsize=4_096)(format_instant)  # the rows of an entry have few
+_AT_ONCE: Final = 32
+_CAUSE: Final = b',"cause":'
 
 
-def live_events(rows: LiveRows, is_simulated: Callable[[str], bool]) -> list[LiveEvent]:
+def live_events(
+    rows: LiveRows, is_simulated: Callable[[str], bool], *, between: Callable[[], None] = nothing
+) -> list[LiveEvent]:
     """The events of the rows, in order within each shard; of each log entry all rows are there, or none.
 
-    ``is_simulated`` is called with ids of programs, and of tenants for their own actions.
+    ``is_simulated`` is called with ids of programs, and of tenants for their own actions; ``between`` after some events
+    each.
     """
     numbers = count()  # rows that are equal in all before this stay in the order in which they were written
-    unnumbered = [each for source in _SOURCES for each in _of_source(source, rows, numbers)]
+    unnumbered: list[tuple[Any, ...]] = []
+    for source in _SOURCES:
+        of_source = iter(_of_source(source, rows, numbers))
+        while some := [*islice(of_source, _AT_ONCE)]:
+            unnumbered += some
+            between()
     unnumbered.sort()
     rescored = set(_keys(rows, BackfillRow))
     events: list[LiveEvent] = []
@@ -108,11 +143,13 @@ def live_events(rows: LiveRows, is_simulated: Callable[[str], bool]) -> list[Liv
             entry, index = (shard, offset, program_id), 0
             cause = LiveCause.BACKFILL if (shard, offset) in rescored else LiveCause.STREAM
             mark = True if is_simulated(program_id) else msgspec.UNSET
+        if len(events) % _AT_ONCE == 0:
+            between()
         body = LiveBody(
             kind=kind,
             tenant_id=tenant_id,
             program_id=program_id,
-            at=format_instant(at),
+            at=_instant(at),
             cause=cause,
             simulated=mark,
             severity=severity or msgspec.UNSET,
@@ -122,6 +159,13 @@ def live_events(rows: LiveRows, is_simulated: Callable[[str], bool]) -> list[Liv
         place = (tenant_id, program_id, shard, offset, index)
         events.append(LiveEvent(*place, kind, severity, band, data, _ENCODE(body)))
     return events
+
+
+def marked_simulated(body: bytes) -> bytes:
+    """The body of an event with the mark of a simulated program."""
+    head, cause, rest = body.partition(_CAUSE)
+    value, _, others = rest.partition(b",")
+    return b'%b%b%b,"simulated":true,%b' % (head, cause, value, others)
 
 
 def _of_source(source: _Source, rows: LiveRows, numbers: Iterator[int]) -> Iterable[tuple[Any, ...]]:
@@ -175,7 +219,7 @@ _PERSON: Final = "person"
 def _in_api_words(column: str, values: Sequence[Any]) -> Iterable[Any]:
     """The values of a column in the words of the API."""
     if column.endswith("_at"):
-        return [None if at is None else format_instant(at) for at in values]
+        return (None if at is None else _instant(at) for at in values)
     convert = _WORDS.get(column)
     return values if convert is None else map(convert, values)
 
@@ -188,8 +232,14 @@ def _kind_of_decider(decided_by: str) -> str:
     return next((kind for prefix, kind in _KINDS_OF_DECIDERS.items() if decided_by.startswith(prefix)), _PERSON)
 
 
+def _float_or_none(value: float | None) -> float | None:
+    return None if value is None else float(value)  # as the table has it
+
+
 _WORDS: Final[Mapping[str, Callable[[Any], object]]] = {
     "amount_cents": str,
+    "confidence": _float_or_none,
+    "score_confidence": _float_or_none,
     "kris": _without_notes,
     "decided_by": _kind_of_decider,
 }

@@ -1,34 +1,31 @@
-"""The live events of rows: of a commit, made once for the feed and the streams, or of rows read back from the tables.
+"""The live events of rows, as entries: of a commit, for the feed and the streams, or of rows read back from the tables.
 
-rows ─▶ ``LiveCommit`` ─┬▶ streams   get it before the commit, to make the events while DuckDB writes the rows
-          └ committed  ─┴▶ feed      and both get it after: the first that asks makes the events, another waits for them
+scorer ─▶ rows and entries ─▶ ``LiveCommit`` ─┬▶ streams   get it before the commit, to pack while DuckDB writes
+                                  └ committed ─┴▶ feed      and both get it after it
+
+A scorer makes the entries where the service has streams. Otherwise the first that asks makes them of the rows, and
+another waits for them.
 """
 
 from collections.abc import Callable, Sequence
 from threading import Lock
 from typing import Final
 
-import pyarrow.compute as pc
-
-from clearhold.features.core.rows.events import TransferRow
+from clearhold.features.live.entries import LiveEntryRow
 from clearhold.features.live.events import LIVE_COLUMNS, live_events
-from clearhold.features.live.payloads import LiveEvent
-from clearhold.store.tables import RowTables, columns_by_type
+from clearhold.store.live.entries import count_of_events, entry_of, live_columns, simulated
+from clearhold.store.tables import RowTables, rows_in
 
 IsSimulated = Callable[[str], bool]
 """Called with ids of programs, and of tenants for their own actions."""
 
-_TRANSFERS: Final = TransferRow.__name__
+_ENTRIES: Final = LiveEntryRow.__name__
 _LIVE: Final = frozenset(kind.__name__ for kind in LIVE_COLUMNS)
 
 
-def events_of(rows: RowTables, is_simulated: IsSimulated) -> list[LiveEvent]:
-    """``live_events``; versions of transfers without a new score, about half of a commit's, are left out as columns."""
-    transfers = rows.get(_TRANSFERS)
-    if transfers is not None:
-        has_own = pc.equal(transfers["scored_offset"], transfers["offset"])
-        rows = {**rows, _TRANSFERS: transfers.select(LIVE_COLUMNS[TransferRow]).filter(has_own)}
-    return live_events(columns_by_type(rows, LIVE_COLUMNS), is_simulated)
+def entries_of(rows: RowTables, is_simulated: IsSimulated) -> list[LiveEntryRow]:
+    """The entries of rows that no scorer made entries of."""
+    return [*map(entry_of, live_events(live_columns(rows), is_simulated))]
 
 
 class LiveCommit:
@@ -37,14 +34,29 @@ class LiveCommit:
     def __init__(self, rows: RowTables, is_simulated: IsSimulated) -> None:
         self._rows, self._is_simulated = rows, is_simulated
         self._making = Lock()
-        self._events: list[LiveEvent] | None = None
+        self._entries: list[LiveEntryRow] | None = None
 
     @property
-    def events(self) -> Sequence[LiveEvent]:
+    def entries(self) -> Sequence[LiveEntryRow]:
+        """In order within each shard."""
         with self._making:
-            if self._events is None:
-                self._events, self._rows = events_of(self._rows, self._is_simulated), {}
-            return self._events
+            if self._entries is None:
+                ready = _of_scorers(self._rows, self._is_simulated)
+                self._entries = entries_of(self._rows, self._is_simulated) if ready is None else ready
+                self._rows = {}
+            return self._entries
+
+
+def _of_scorers(rows: RowTables, is_simulated: IsSimulated) -> list[LiveEntryRow] | None:
+    """The entries that scorers made, with the marks of simulated programs, which a scorer does not know; None where one
+    is missing.
+    """
+    table = rows.get(_ENTRIES)
+    if table is None or table.num_rows != count_of_events(rows):
+        return None
+    entries = [*rows_in(LiveEntryRow, table)]
+    marked = {each for each in {entry.program_id for entry in entries} if is_simulated(each)}
+    return [simulated(each) if each.program_id in marked else each for each in entries] if marked else entries
 
 
 OnLiveCommit = Callable[[LiveCommit], None]

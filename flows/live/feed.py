@@ -28,7 +28,7 @@ from prometheus_client.metrics_core import Metric
 from prometheus_client.registry import Collector
 
 from clearhold.features.core.errors import ErrorCode, RiskError, UnavailableError
-from clearhold.features.live.payloads import LiveEvent
+from clearhold.features.live.entries import LiveEntryRow
 from clearhold.features.live.reading import End, Resync, Wanted
 from clearhold.flows.live.answers import FeedAnswer
 from clearhold.flows.live.committed import LiveCommit
@@ -265,10 +265,10 @@ class CommitFeed:
 
 def _encoded(commit: LiveCommit, positions: dict[str, Position]) -> dict[str, tuple[list[FeedEvent], list[bytes]]]:
     """The new events of each of the tenants and their bytes, on a worker's thread; moves the positions."""
-    by_tenant: dict[str, list[LiveEvent]] = {}
-    for event in commit.events:
-        if event.tenant_id in positions:
-            by_tenant.setdefault(event.tenant_id, []).append(event)
+    by_tenant: dict[str, list[LiveEntryRow]] = {}
+    for entry in commit.entries:
+        if entry.tenant_id in positions:
+            by_tenant.setdefault(entry.tenant_id, []).append(entry)
     encoded: dict[str, tuple[list[FeedEvent], list[bytes]]] = {}
     for tenant_id, own in by_tenant.items():
         position = positions[tenant_id]

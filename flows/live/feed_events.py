@@ -9,10 +9,11 @@ from itertools import groupby
 from operator import attrgetter
 from typing import Final, NamedTuple
 
-from clearhold.features.live.payloads import LiveEvent, LiveKind
+from clearhold.features.live.entries import LiveEntryRow
+from clearhold.features.live.payloads import LiveKind
 from clearhold.features.live.reading import Resync, Wanted
 from clearhold.flows.live.positions import Position, ShardPlace
-from clearhold.store.live.streams import entry_id
+from clearhold.store.live.entries import entry_id
 
 
 class FeedEvent(NamedTuple):
@@ -33,9 +34,9 @@ _ENTRY: Final = attrgetter("shard", "offset")
 _OFFSET: Final = attrgetter("offset")
 
 
-def feed_events(events: Iterable[LiveEvent]) -> list[FeedEvent]:
+def feed_events(entries: Iterable[LiveEntryRow]) -> list[FeedEvent]:
     """All events of one tenant from some entries, in the order of ``live_events``; sorted by offset across shards."""
-    counted = [(each, number) for _, entry in groupby(events, _ENTRY) for number, each in enumerate(entry, 1)]
+    counted = [(each, number) for _, entry in groupby(entries, _ENTRY) for number, each in enumerate(entry, 1)]
     counted.sort(key=lambda pair: _OFFSET(pair[0]))
     return [
         FeedEvent(
@@ -43,7 +44,7 @@ def feed_events(events: Iterable[LiveEvent]) -> list[FeedEvent]:
             place=ShardPlace(each.offset, number),
             entry=entry_id(each.offset, each.index),
             program_id=each.program_id,
-            kind=each.kind,
+            kind=LiveKind(each.kind),
             band=each.band,
             severity=each.severity,
             lines=b"event: %s\ndata: %s\n" % (each.kind.encode(), each.body),

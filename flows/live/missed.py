@@ -10,7 +10,7 @@ from typing import Final
 
 from anyio import CapacityLimiter, to_thread
 
-from clearhold.flows.live.committed import IsSimulated, events_of
+from clearhold.flows.live.committed import IsSimulated, entries_of
 from clearhold.flows.live.feed_events import FeedEvent, feed_events
 from clearhold.flows.live.log_history import LogHistory
 from clearhold.flows.live.positions import ALL_READ, Position, ShardPlace
@@ -74,7 +74,7 @@ class MissedEvents:
         tables = self._rows.of_tenant(tenant_id, _spans(after, upto), self._most_rows)
         if tables is None:
             return None
-        events = feed_events(events_of(tables, self._is_simulated))
+        events = feed_events(entries_of(tables, self._is_simulated))
         return [each for each in events if not after.has_read(each.shard, each.place)]
 
 

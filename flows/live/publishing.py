@@ -1,12 +1,13 @@
 """Writes the events of committed rows into Redis, behind the commits: a separate thread, with a separate connection.
 
-rows ─▶ queue of commits ─▶ events ─▶ a transaction for every 512, packed ─▶ once committed: streams, newest scores,
+rows ─▶ queue of commits ─▶ entries ─▶ a transaction for every 512, packed ─▶ once committed: streams, newest scores,
            └ overflow, start, a failure of Redis, a pause:                   cursor of the shard
              the tables are read, after the cursor
 
 All is packed while DuckDB writes the rows, so only the call of Redis follows the commit. A commit costs the
 committer an append to the queue and a notice. Nothing waits for this thread: a queue that is full is dropped, and its
-commits are read from the tables.
+commits are read from the tables. The thread has the priority of requests: one that waits for a core while it holds the
+interpreter's lock holds them up.
 
 Memory    Above ``TRIM_OVER`` of Redis's limit half of the streams and of the newest scores goes each second, above
           ``SUSPEND_OVER`` nothing is written. Both lie below the half from which claims of idempotency are refused
@@ -29,8 +30,8 @@ import structlog
 from prometheus_client.metrics_core import Metric
 from prometheus_client.registry import Collector
 
-from clearhold.features.live.payloads import LiveEvent
-from clearhold.flows.live.committed import IsSimulated, LiveCommit, events_of
+from clearhold.features.live.entries import LiveEntryRow
+from clearhold.flows.live.committed import IsSimulated, LiveCommit, entries_of
 from clearhold.flows.running.counts import Distribution, counter, gauge, histogram
 from clearhold.store.clock import Clock
 from clearhold.store.duck.live_rows import CommittedLiveRows
@@ -38,11 +39,10 @@ from clearhold.store.live.streams import LiveBounds, LiveStreams, LiveWrite
 from clearhold.store.redis_log.connect import connect_sync
 from clearhold.store.redis_log.progress import LogProgress
 from clearhold.store.redis_log.reader import offset_at
-from clearhold.store.scheduling import low_priority
 
 LIVE: Final = "live"
 QUEUED_COMMITS: Final = 64
-EVENTS_A_WRITE: Final = 512
+ENTRIES_A_WRITE: Final = 512
 PAGE_ROWS: Final = 1_024
 TRIM_OVER: Final = 0.40
 SUSPEND_OVER: Final = 0.45
@@ -51,7 +51,7 @@ DELAY_SECONDS_BOUNDS: Final = (0.001, 0.0025, 0.005, 0.01, 0.015, 0.02, 0.03, 0.
 _LOOK_EVERY_S: Final = 1.0
 _END_OLD_EVERY_S: Final = 60.0
 _RETRY_S: Final = 0.5
-_ENTRY: Final = attrgetter("shard", "offset")
+_PLACE: Final = attrgetter("shard", "offset")
 
 log = structlog.get_logger()
 
@@ -155,7 +155,6 @@ class LivePublishing:
         return self.counts.is_suspended or self._failure is not None
 
     def _run(self) -> None:
-        low_priority()
         while not self._is_ready():
             if self._stops_within(_LOOK_EVERY_S):
                 return
@@ -217,7 +216,7 @@ class LivePublishing:
         with self._changed:
             queued = self._queue[0] if self._queue else None
         if queued is not None and queued.writes is None:
-            queued.writes = [*self._writes_of(queued.commit.events)]
+            queued.writes = [*self._writes_of(queued.commit.entries)]
 
     def _write(self, queued: _Queued) -> None:
         for write in queued.writes or ():
@@ -270,7 +269,7 @@ class LivePublishing:
             stretch = self._pages.newest(shard, after, upto, self._bounds.most_entries) if after < upto else None
             while stretch is not None and stretch.after < stretch.upto:
                 rows, page_upto = self._pages.page(stretch, PAGE_ROWS)
-                for write in self._writes_of(events_of(rows, self._is_simulated)):
+                for write in self._writes_of(entries_of(rows, self._is_simulated)):
                     self._publish(write)
                 self._look()
                 if self._stopping or self.counts.is_suspended:
@@ -279,11 +278,12 @@ class LivePublishing:
                 stretch = stretch._replace(after=page_upto)
             self._cursors[shard] = max(self._cursors.get(shard, 0), upto)
 
-    def _writes_of(self, events: Sequence[LiveEvent]) -> Iterator[LiveWrite]:
-        """The events after the cursor."""
-        new = [each for each in events if each.offset > self._cursors.get(each.shard, 0)]
-        for part, cursors in _parts(new):
-            yield self._streams.packed(part, cursors, self._clock.now())
+    def _writes_of(self, entries: Sequence[LiveEntryRow]) -> Iterator[LiveWrite]:
+        """The entries after the cursor."""
+        cursors = self._cursors
+        new = [each for each in entries if each.offset > cursors.get(each.shard, 0)]
+        for part, upto in _parts(new):
+            yield self._streams.packed(part, upto, self._clock.now())
 
     def _publish(self, write: LiveWrite) -> None:
         self._require_owner()
@@ -291,13 +291,13 @@ class LivePublishing:
         self._cursors |= write.cursors
 
 
-def _parts(events: Sequence[LiveEvent]) -> Iterator[tuple[Sequence[LiveEvent], dict[int, int]]]:
-    """The events in order, some hundred at a time, and by shard the last entry that is whole with them."""
-    for start in range(0, len(events), EVENTS_A_WRITE):
-        end = start + EVENTS_A_WRITE
-        cut = {_ENTRY(each) for each in events[end : end + 1]}
-        part = events[start:end]
-        yield part, {each.shard: each.offset for each in part if _ENTRY(each) not in cut}
+def _parts(entries: Sequence[LiveEntryRow]) -> Iterator[tuple[Sequence[LiveEntryRow], dict[int, int]]]:
+    """The entries in order, some hundred at a time, and by shard the last entry of the log that is whole with them."""
+    for start in range(0, len(entries), ENTRIES_A_WRITE):
+        end = start + ENTRIES_A_WRITE
+        cut = {_PLACE(each) for each in entries[end : end + 1]}
+        part = entries[start:end]
+        yield part, {each.shard: each.offset for each in part if _PLACE(each) not in cut}
 
 
 def opened_live(

@@ -180,7 +180,15 @@ def _score(beginning: Beginning, shards: Shards, endpoint: ScorerEndpoint) -> No
         return
     start = msgspec.json.decode(line, type=Start)
     endpoint.committed |= start.committed
-    scoring = Scoring(shards, owned, committed=start.committed, epochs=start.epochs, sink=endpoint, attendant=endpoint)
+    scoring = Scoring(
+        shards,
+        owned,
+        committed=start.committed,
+        epochs=start.epochs,
+        sink=endpoint,
+        attendant=endpoint,
+        with_live=start.with_live,
+    )
     scoring.restore(newest, stored)
     snapshots = ForkedSnapshots(shards, owned, stored, endpoint)
     endpoint.on_pause.append(snapshots.look)

@@ -125,8 +125,10 @@ class Scoring:
         epochs: Mapping[int, int],
         sink: RowSink,
         attendant: Attendant,
+        with_live: bool = False,
     ) -> None:
-        self._shards, self._owned, self._committed = shards, owned, committed
+        """``with_live`` the batches have entries of the live streams."""
+        self._shards, self._owned, self._committed, self._with_live = shards, owned, committed, with_live
         self._epochs, self._sink, self._attendant = dict(epochs), sink, attendant
 
     def restore(self, newest: Iterable[ShardState], snapshots: StateSnapshots) -> None:
@@ -147,7 +149,7 @@ class Scoring:
             while page := list(islice(entries, _REPLAY_PAGE_ENTRIES)):
                 new = [each for each in step.on_batch([ShardChunk(shard, page)])[0] if not each.is_committed]
                 if new:
-                    self._sink.put(batch_of(new, self._epochs))
+                    self._sink.put(batch_of(new, self._epochs, with_live=self._with_live))
                 self._attendant.pause(0)
             log.info("segments_replayed", shard=shard, after=after, upto=self._shards.applied_offset(shard))
 
@@ -168,7 +170,9 @@ class Scoring:
             draining=draining,
             stopping=stopping,
         )
-        record = RecordSink(self._sink, self._epochs, between=self._attendant.between_entries)
+        record = RecordSink(
+            self._sink, self._epochs, between=self._attendant.between_entries, with_live=self._with_live
+        )
         flow = score_bank_events(source, context=self._context(offer_snapshot), record=record)
         run_main(flow)  # type: ignore[no-untyped-call]
 

@@ -91,7 +91,9 @@ class ScorerFailedError(Exception):
 
 
 class ScorerPaths(msgspec.Struct, frozen=True, kw_only=True):
-    """The address of the log, the key of its seals and the folders of the scorers."""
+    """The address of the log, the key of its seals and the folders of the scorers; ``with_live`` they make the entries
+    of the live streams.
+    """
 
     log: str
     seal_key: bytes | None
@@ -99,6 +101,7 @@ class ScorerPaths(msgspec.Struct, frozen=True, kw_only=True):
     lake: Path
     state_version: int
     replicas: int = 0
+    with_live: bool = False
 
 
 class _Begun(NamedTuple):
@@ -203,9 +206,15 @@ class ScorerProcess:
     def _run_one(self, commits: Commits) -> None:
         self.applied_offsets = {}
         epochs = self._new_epochs(commits)
-        log, seal_key = self._places.log, self._places.seal_key
-        committed, replicas = commits.give_away(epochs), self._places.replicas
-        start = Start(log=log, epochs=epochs, committed=committed, seal_key=seal_key, replicas=replicas)
+        places = self._places
+        start = Start(
+            log=places.log,
+            epochs=epochs,
+            committed=commits.give_away(epochs),
+            with_live=places.with_live,
+            seal_key=places.seal_key,
+            replicas=places.replicas,
+        )
         begun, self._begun = self._begun or self._new_process(), None
         self._process, self._questions = begun.process, begun.questions
         with self._sending:

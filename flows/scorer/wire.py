@@ -78,6 +78,9 @@ class Start(msgspec.Struct, frozen=True, kw_only=True):
     """Of each shard that it owns."""
 
     committed: dict[int, int]
+    with_live: bool
+    """Whether its batches have entries of the live streams."""
+
     seal_key: bytes | None
     """That of ``EntrySeals``; None where the log has no seals, as in a benchmark."""
 

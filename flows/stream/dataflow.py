@@ -14,6 +14,7 @@ Sink    the rows of a batch of entries as tables of columns, and the offsets aft
 import math
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from threading import Event
 from time import monotonic
 from typing import Final, NamedTuple, Protocol
@@ -28,6 +29,7 @@ from bytewax.outputs import DynamicSink, StatelessSinkPartition
 from clearhold.features.core.log_entry import LogEntry, no_rows
 from clearhold.features.core.rows.events import EventRow, QuarantineRow
 from clearhold.features.shard.shard import Shards
+from clearhold.flows.stream.live_entries import live_entries
 from clearhold.store.tables import nothing, row_tables
 
 
@@ -163,16 +165,25 @@ _HEADERS: Final = msgspec.msgpack.Decoder(_Header)
 
 
 def batch_of(
-    results: Sequence[ShardResults], epochs: dict[int, int], *, between: Callable[[], None] = nothing
+    results: Sequence[ShardResults],
+    epochs: dict[int, int],
+    *,
+    between: Callable[[], None] = nothing,
+    with_live: bool = False,
 ) -> RowBatch:
-    """The results of one or several shards as one batch; ``between`` is called before each column."""
+    """The results of one or several shards as one batch, ``with_live`` with the entries of the live streams;
+    ``between`` is called before each column.
+    """
     rows: dict[type[msgspec.Struct], list[msgspec.Struct]] = {}
     for each in results:
         for kind, of_kind in each.rows.items():
             rows.setdefault(kind, []).extend(of_kind)
     offsets = {each.shard: each.offset for each in results}
+    tables = row_tables(rows, between=between)
+    if with_live:
+        tables |= live_entries(rows, tables, between)
     return RowBatch(
-        tables=row_tables(rows, between=between),
+        tables=tables,
         offsets=offsets,
         epochs={shard: epochs.get(shard, 0) for shard in offsets},
         entries=sum(each.entries for each in results),
@@ -220,26 +231,34 @@ Result = tuple[str, ShardResults]
 class RecordSink(DynamicSink[Result]):
     """The sink of the flow: hands the results of a batch on as one batch of columns.
 
-    ``epochs`` are those under which this process owns its shards; ``between`` is called before each column.
+    ``epochs`` are those under which this process owns its shards; ``between`` is called before each column. Batches
+    have entries of the live streams ``with_live``.
     """
 
     def __init__(
-        self, sink: RowSink, epochs: dict[int, int] = NO_EPOCHS, *, between: Callable[[], None] = nothing
+        self,
+        sink: RowSink,
+        epochs: dict[int, int] = NO_EPOCHS,
+        *,
+        between: Callable[[], None] = nothing,
+        with_live: bool = False,
     ) -> None:
-        self._sink, self._epochs, self._between = sink, epochs, between
+        self._sink, self._epochs, self._between, self._with_live = sink, epochs, between, with_live
 
     def build(self, _step_id: str, _worker_index: int, _worker_count: int) -> "RecordPartition":
-        return RecordPartition(self._sink, self._epochs, self._between)
+        return RecordPartition(
+            self._sink, partial(batch_of, epochs=self._epochs, between=self._between, with_live=self._with_live)
+        )
 
 
 class RecordPartition(StatelessSinkPartition[Result]):
-    def __init__(self, sink: RowSink, epochs: dict[int, int], between: Callable[[], None]) -> None:
-        self._sink, self._epochs, self._between = sink, epochs, between
+    def __init__(self, sink: RowSink, batch: Callable[[Sequence[ShardResults]], RowBatch]) -> None:
+        self._sink, self._batch = sink, batch
 
     def write_batch(self, items: list[Result]) -> None:
         new = [results for _, results in items if not results.is_committed]
         if new:
-            self._sink.put(batch_of(new, self._epochs, between=self._between))
+            self._sink.put(self._batch(new))
 
 
 BATCH_ENTRIES: Final = 2_048

@@ -60,6 +60,7 @@ from clearhold.features.core.rows.parties import (
     ScoreRow,
     ShadowScoreRow,
 )
+from clearhold.features.live.entries import LiveEntryRow
 from clearhold.store.errors import StartupError
 from clearhold.store.record.chain import ChainWriter
 from clearhold.store.record.chain_file import RecordChainRow, RecordCheckpointRow
@@ -251,6 +252,8 @@ _COMMITTED: Final = 'SELECT shard, max("offset") FROM log_offsets GROUP BY shard
 _EPOCHS: Final = "SELECT shard, max(epoch) FROM log_offsets GROUP BY shard ORDER BY shard"
 _FORGED: Final = "SELECT count(*) FROM quarantine WHERE error = ?"
 NO_EPOCHS: Final[Mapping[int, int]] = {}
+_NOT_STORED: Final = frozenset({ChainFactRow.__name__, LiveEntryRow.__name__})
+"""Rows for others than the tables."""
 
 
 class BatchWriter:
@@ -290,9 +293,7 @@ class BatchWriter:
         ]
         own = row_tables({LogOffsetRow: marks, RecordChainRow: links})
         # Statements are looked up before the transaction opens, so that a row of an unknown type costs nothing.
-        tables = [
-            (_INSERTS[name], table) for name, table in (*rows.items(), *own.items()) if name != ChainFactRow.__name__
-        ]
+        tables = [(_INSERTS[name], table) for name, table in (*rows.items(), *own.items()) if name not in _NOT_STORED]
         self._cursor.begin()
         try:
             for insert, table in tables:

@@ -19,12 +19,14 @@ Errors    ``RedisError`` of the client; then nothing of that write is there, or 
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
+from operator import attrgetter
 from typing import Final, NamedTuple, cast
 
 import redis
 
 from clearhold.features.core.instants import HOUR_US, MILLISECOND_US, SECOND_US
-from clearhold.features.live.payloads import LiveActorScore, LiveEvent, LiveKind
+from clearhold.features.live.entries import LiveEntryRow
+from clearhold.store.live.entries import entry_id, stream_key
 from clearhold.store.live.transactions import Transaction, Transactions, transaction
 from clearhold.store.redis_log.pipeline import command
 from clearhold.store.redis_log.reader import SEQ_BITS, SEQ_LIMIT
@@ -37,24 +39,11 @@ LATEST: Final = "out:latest"
 MOST_LATEST: Final = 100_000
 """Hashes of newest scores in all programs; beyond this the ones that were written first go."""
 
-_PROGRAM: Final = "program"
-
-
-def stream_key(program_id: str) -> str:
-    return f"out:{program_id}"
+_ADDED: Final = attrgetter("added")
 
 
 def channel_of(program_id: str) -> str:
     return f"live:{program_id}"
-
-
-def latest_key(subject_type: str, program_id: str, subject_id: str) -> str:
-    place = f"latest:{subject_type}:{program_id}"
-    return place if subject_type == _PROGRAM else f"{place}:{subject_id}"
-
-
-def entry_id(offset: int, index: int) -> str:
-    return f"{offset >> SEQ_BITS}-{(offset & (SEQ_LIMIT - 1)) << SEQ_BITS | index}"
 
 
 def place_of(stream_id: str) -> tuple[int, int]:
@@ -81,9 +70,6 @@ class LiveWrite(NamedTuple):
     has_scores: bool
 
 
-_FIELDS_OF: Final = {
-    kind: b"$4\r\nkind\r\n$%d\r\n%b\r\n$5\r\nevent\r\n" % (len(kind), kind.encode()) for kind in LiveKind
-}
 _REPEATED: Final = "equal or smaller"
 """In the refusal of an entry whose id is not above the last one of its stream."""
 
@@ -104,26 +90,17 @@ class LiveStreams:
         stored = cast("dict[bytes, bytes]", self._client.hgetall(CURSOR))
         return {int(shard): int(offset) for shard, offset in stored.items()}
 
-    def packed(self, events: Sequence[LiveEvent], cursors: Mapping[int, int], now: int) -> LiveWrite:
-        """A write of some hundred events at most, in order, and cursors of shards."""
-        heads: dict[str, bytes] = {}
-        ids: dict[str, str] = {}
-        newest: dict[str, LiveActorScore] = {}
-        commands: list[bytes] = []
-        for event in events:
-            program_id, data = event.program_id, event.data
-            if (head := heads.get(program_id)) is None:
-                head = heads[program_id] = _head_of(program_id)
-            entry = ids[program_id] = entry_id(event.offset, event.index)
-            own = (head, len(entry), entry.encode(), _FIELDS_OF[event.kind], len(event.body), event.body)
-            commands.append(b"%b$%d\r\n%b\r\n%b$%d\r\n%b\r\n" % own)
-            if isinstance(data, LiveActorScore):
-                newest[latest_key(data.subject_type, program_id, data.subject_id)] = data
-        commands += self._of_programs(ids, now // MILLISECOND_US)
+    def packed(self, entries: Sequence[LiveEntryRow], cursors: Mapping[int, int], now: int) -> LiveWrite:
+        """A write of some hundred entries at most, in order, and cursors of shards."""
+        last = {each.program_id: each for each in entries}
+        newest = {each.newest_key: each.newest for each in entries if each.newest_key and each.newest}
+        commands = [*self._of_programs(last, now // MILLISECOND_US)]
         if cursors:
             commands.append(command("HSET", CURSOR, *chain.from_iterable(cursors.items())))
         commands += self._of_scores(newest, now // MILLISECOND_US)
-        return LiveWrite(transaction(commands), cursors, entries=len(events), has_scores=bool(newest))
+        added = "".join(map(_ADDED, entries)).encode()
+        whole = transaction(commands, first=added, count=len(entries))
+        return LiveWrite(whole, cursors, entries=len(entries), has_scores=bool(newest))
 
     def write(self, write: LiveWrite) -> int:
         """Execute it; returns the number of new entries."""
@@ -138,21 +115,21 @@ class LiveStreams:
             self._end_first(replies[-1] - MOST_LATEST)
         return write.entries - len(errors)
 
-    def _of_programs(self, ids: Mapping[str, str], now_ms: int) -> Iterator[bytes]:
+    def _of_programs(self, last: Mapping[str, LiveEntryRow], now_ms: int) -> Iterator[bytes]:
         """Bounds of the streams, and their newest entries as wake-ups."""
         most, kept_s = self.bounds.most_entries, self.bounds.kept_us // SECOND_US
-        for program_id, newest in ids.items():
+        for program_id, newest in last.items():
             key = stream_key(program_id)
             yield command("XTRIM", key, "MAXLEN", "~", most)
             yield command("EXPIRE", key, kept_s)
-            yield command("PUBLISH", channel_of(program_id), newest)
-        yield command("ZADD", PROGRAMS, *_pairs(now_ms, ids))
+            yield command("PUBLISH", channel_of(program_id), entry_id(newest.offset, newest.index))
+        yield command("ZADD", PROGRAMS, *_pairs(now_ms, last))
 
-    def _of_scores(self, newest: Mapping[str, LiveActorScore], now_ms: int) -> Iterator[bytes]:
+    def _of_scores(self, newest: Mapping[str, str], now_ms: int) -> Iterator[bytes]:
         """The hashes; the last reply is the number of all of them."""
         kept_s = self.bounds.kept_us // SECOND_US
-        for key, score in newest.items():
-            yield command("HSET", key, *_fields_of(score))
+        for key, stored in newest.items():
+            yield stored.encode()
             yield command("EXPIRE", key, kept_s)
         if newest:
             yield command("ZADD", LATEST, *_pairs(now_ms, newest))
@@ -212,21 +189,3 @@ def _pairs(score: int, members: Iterable[str]) -> Iterator[str | int]:
     for member in members:
         yield score
         yield member
-
-
-def _head_of(program_id: str) -> bytes:
-    """The beginning of a command that adds an entry with two fields, up to the id."""
-    key = stream_key(program_id).encode()
-    return b"*7\r\n$4\r\nXADD\r\n$%d\r\n%b\r\n" % (len(key), key)
-
-
-def _fields_of(score: LiveActorScore) -> tuple[str | int, ...]:
-    """Names and values; an empty text is null."""
-    return (
-        *("score", "" if score.score is None else score.score),
-        *("band", score.band),
-        *("n", score.n),
-        *("confidence", "" if score.confidence is None else repr(score.confidence)),
-        *("version", score.version),
-        *("at", score.scored_at),
-    )

@@ -7,7 +7,6 @@ Errors  ``RedisError``: when Redis refuses the transaction, nothing of it is exe
 """
 
 from collections.abc import Sequence
-from itertools import chain
 from typing import Any, Final, NamedTuple
 
 import hiredis
@@ -29,9 +28,9 @@ class Transaction(NamedTuple):
     replies: int
 
 
-def transaction(commands: Sequence[bytes]) -> Transaction:
-    """One of packed commands, which are executed together."""
-    return Transaction(b"".join(chain((_MULTI,), commands, (_EXEC,))), len(commands) + 2)
+def transaction(commands: Sequence[bytes], *, first: bytes = b"", count: int = 0) -> Transaction:
+    """One of packed commands, which are executed together; ``first`` are ``count`` more in one piece, before them."""
+    return Transaction(b"".join((_MULTI, first, *commands, _EXEC)), count + len(commands) + 2)
 
 
 class Transactions:

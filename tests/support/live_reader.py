@@ -11,7 +11,8 @@ import duckdb
 import msgspec
 from redis import Redis, RedisError
 
-from clearhold.store.live.streams import place_of, stream_key
+from clearhold.store.live.entries import stream_key
+from clearhold.store.live.streams import place_of
 from clearhold.store.redis_log.connect import connect_sync
 from tests.support.waiting import eventually
 

@@ -7,12 +7,16 @@ from typing import Any, Final, cast
 
 import duckdb
 import msgspec
+import pyarrow as pa
 import redis
 
+from clearhold.features.live.entries import LiveEntryRow
 from clearhold.flows.live.committed import LiveCommits
 from clearhold.flows.live.publishing import LivePublishing
+from clearhold.flows.stream.dataflow import ShardResults, batch_of
 from clearhold.store.duck.database import BatchWriter
-from clearhold.store.live.streams import LiveBounds, place_of, stream_key
+from clearhold.store.live.entries import stream_key
+from clearhold.store.live.streams import LiveBounds, place_of
 from clearhold.store.redis_log.connect import connect_sync
 from clearhold.store.redis_log.progress import LogProgress
 from clearhold.store.redis_log.reader import offset_at
@@ -27,9 +31,18 @@ _STOP_S: Final = 30.0
 _is_simulated: Final = {SIMULATED}.__contains__
 
 
+def _made(rows: dict[type[msgspec.Struct], list[msgspec.Struct]]) -> dict[str, pa.Table]:
+    results = ShardResults(0)
+    for of_kind in rows.values():
+        for row in of_kind:
+            results.emit(row)
+    name = LiveEntryRow.__name__
+    return {kind: table for kind, table in batch_of([results], {}, with_live=True).tables.items() if kind == name}
+
+
 class LiveRoom:
     """A service's parts around the streams: ``commit`` writes rows as the committer does, ``prepare`` and the function
-    that it returns do so in two steps.
+    that it returns do so in two steps. Every second commit has its entries, as a scorer makes them.
     """
 
     def __init__(self, socket: Path, database: duckdb.DuckDBPyConnection, bounds: LiveBounds | None = None) -> None:
@@ -37,7 +50,7 @@ class LiveRoom:
         self.client: redis.Redis = connect_sync(socket)
         self.bounds = bounds or LiveBounds()
         self.progress, self._writer = LogProgress(SHARDS), BatchWriter(database)
-        self._count = 0
+        self._count = self._commits = 0
         self.live = self._new()
 
     def _new(self) -> LivePublishing:
@@ -77,7 +90,10 @@ class LiveRoom:
         for row in rows:
             by_type[type(row)].append(row)
             offsets[row.shard] = max(row.offset, offsets.get(row.shard, 0))
+        self._commits += 1
         tables = row_tables(by_type)
+        if self._commits % 2:
+            tables |= _made(by_type)
         commits = LiveCommits(_is_simulated, before=(self.live.before_commit,), after=(self.live.on_commit,))
         commits.before_commit(tables)
 

@@ -7,7 +7,8 @@ from typing import Any
 import msgspec
 
 from clearhold.features.core.rows.alerts import ActionRow, AlertBodyRow
-from clearhold.features.live.events import LIVE_COLUMNS, live_events
+from clearhold.features.core.rows.events import TransferRow
+from clearhold.features.live.events import LIVE_COLUMNS, columns_of_rows, live_events, marked_simulated
 from clearhold.features.live.payloads import LiveEvent, LiveKind
 from clearhold.store.tables import columns_by_type, row_tables
 from tests.support.duck_rows import (
@@ -52,7 +53,12 @@ def events_of(*rows: msgspec.Struct, simulated: Iterable[str] = ()) -> list[Live
     by_type: dict[type[msgspec.Struct], list[msgspec.Struct]] = {}
     for row in rows:
         by_type.setdefault(type(row), []).append(row)
-    return live_events(columns_by_type(row_tables(by_type), LIVE_COLUMNS), set(simulated).__contains__)
+    is_simulated = set(simulated).__contains__
+    events = live_events(columns_by_type(row_tables(by_type), LIVE_COLUMNS), is_simulated)
+    scored = [each for each in by_type.get(TransferRow, ()) if isinstance(each, TransferRow)]
+    if all(each.scored_offset == each.offset for each in scored):
+        assert live_events(columns_of_rows(by_type), is_simulated) == events, "as a scorer makes them"
+    return events
 
 
 def test_given_rows_of_entries_in_any_order_then_events_follow_offset_kind_and_id() -> None:
@@ -148,3 +154,23 @@ def test_given_rows_of_each_kind_then_the_body_is_in_the_words_of_the_api_withou
     assert b"ann" not in everything
     assert b"It was explained." not in everything
     assert b"Something was seen." not in everything
+
+
+def test_given_a_whole_confidence_then_it_is_written_as_the_table_has_it() -> None:
+    (event,) = events_of(a_score(confidence=1))
+    assert b'"confidence":1.0' in event.body
+
+
+def test_given_rows_of_each_kind_when_they_are_marked_later_then_they_are_those_of_a_simulated_program() -> None:
+    rows = (a_transfer(offset=1, scored_offset=1), a_score(), a_snapshot(1, kris=KRIS), an_alert(), a_disposition())
+    plain, marked = events_of(*rows), events_of(*rows, simulated=[PROGRAM])
+    assert [marked_simulated(each.body) for each in plain] == [each.body for each in marked]
+
+
+def test_given_many_rows_then_questions_are_looked_for_between_them() -> None:
+    rows: dict[type[msgspec.Struct], list[msgspec.Struct]] = {
+        TransferRow: [a_transfer(id=f"trf_{number}", scored_offset=1) for number in range(200)]
+    }
+    looks: list[int] = []
+    live_events(columns_of_rows(rows), lambda _: False, between=lambda: looks.append(1))
+    assert len(looks) >= 2 * 200 // 32

@@ -9,7 +9,8 @@ from typing import Any, Final, cast
 
 import msgspec
 
-from clearhold.store.live.streams import place_of, stream_key
+from clearhold.store.live.entries import stream_key
+from clearhold.store.live.streams import place_of
 from clearhold.store.redis_log.connect import connect_sync
 from tests.flows.live.test_live_snippets import READER, printed, stored
 from tests.flows.live.test_live_snippets import run as run_reader

@@ -14,6 +14,7 @@ from clearhold.features.core.instants import HOUR_US, SECOND_US
 from clearhold.flows.live.publishing import QUEUED_COMMITS
 from clearhold.store.duck.database import open_database
 from clearhold.store.live import streams
+from clearhold.store.live.entries import latest_key, stream_key
 from clearhold.store.live.streams import (
     CURSOR,
     LATEST,
@@ -21,8 +22,6 @@ from clearhold.store.live.streams import (
     LiveStreams,
     LiveWrite,
     channel_of,
-    latest_key,
-    stream_key,
 )
 from clearhold.store.redis_log.owner import NotOwnerError
 from tests.support.duck_rows import PROGRAM, a_score, a_transfer

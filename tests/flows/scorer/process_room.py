@@ -7,6 +7,7 @@ from typing import Any
 
 import duckdb
 
+from clearhold.flows.commit.committer import BeforeCommit
 from clearhold.flows.engine import STATE_VERSION, Engine
 from clearhold.flows.scorer.scorers import ScorerProcesses
 from clearhold.flows.scorer.supervisor import ScorerPaths
@@ -30,7 +31,9 @@ class ProcessRoom:
         self.folder, self._redis_socket = folder, redis_socket
 
     @contextmanager
-    def running(self, scorers: int) -> Iterator[tuple[Engine, ScorerProcesses]]:
+    def running(
+        self, scorers: int, *, with_live: bool = False, before_commit: BeforeCommit | None = None
+    ) -> Iterator[tuple[Engine, ScorerProcesses]]:
         """An engine that has caught up; stopped cleanly on leaving."""
         places = ScorerPaths(
             log=str(self._redis_socket),
@@ -38,6 +41,7 @@ class ProcessRoom:
             snapshots=self.folder / "checkpoints",
             lake=self.folder / "lake",
             state_version=STATE_VERSION,
+            with_live=with_live,
         )
         processes = ScorerProcesses(scorers, SHARDS, places, open_redis=lambda: connect_sync(self._redis_socket))
         processes.begin()
@@ -50,6 +54,7 @@ class ProcessRoom:
                 segments=LogSegments(self.folder / "lake"),
                 chains=ChainWriter(database, self.folder / "record"),
                 clock=SystemClock(),
+                before_commit=before_commit,
             )
             engine.start()
             try:
