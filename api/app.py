@@ -6,12 +6,13 @@ data directory ─▶ socket ─▶ ┼▶ DuckDB ─┼▶ lake ─▶ registry
 """
 
 import signal
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, closing
+import sys
+from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, ExitStack, closing
 from functools import partial
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, Final, NamedTuple, NoReturn
+from typing import Any, Final, NamedTuple
 
 import structlog
 import uvloop
@@ -69,7 +70,7 @@ from clearhold.flows.live.committed import LiveCommits
 from clearhold.flows.live.feed import CommitFeed, FeedCollector
 from clearhold.flows.live.log_history import log_mark
 from clearhold.flows.live.publishing import LIVE, LiveCollector, LivePublishing, opened_live
-from clearhold.flows.roles import Role, Roles
+from clearhold.flows.roles import Role, RoleCollector, Roles
 from clearhold.flows.running.supervision import Supervision
 from clearhold.flows.scorer.scorers import ScorerCollector
 from clearhold.store.data_dir import DataDir
@@ -88,14 +89,13 @@ from clearhold.store.tables import RowTables
 
 ADMIN_TOKEN_PREFIX: Final = "adm_"  # noqa: S105 - a prefix that shows what a token opens
 FLOW_STOP_WITHIN_S: Final = 3.8
+ENDED: Final = "The flow ended unexpectedly; its log has the cause. Start the service again to continue."
 
 log = structlog.get_logger()
 
 
 def serve(settings: Settings, *, on_ready: Callable[[str, str], None]) -> None:
-    """Run until SIGTERM or SIGINT; ``on_ready`` gets the address and the role, once, and again when a standby takes
-    over. StartupError if the service cannot start.
-    """
+    """Run until a signal; ``on_ready`` gets address and role, again when a standby takes over. Else StartupError."""
     _start_process()
     connections = Connections(raise_file_limit())
     with ExitStack() as opened:
@@ -112,60 +112,64 @@ def serve(settings: Settings, *, on_ready: Callable[[str, str], None]) -> None:
         feed, importer = live_feed(stores, data_dir), agent_importer(stores, settings.scan_index_url)
         roles = Roles(stores.ownership)
         follow = (roles.while_open(bank_work.offer), webhooks.dispatcher.rows.on_commit)
-        flow = (follow, feed, webhooks, settings, roles)
-        started = _started_flow(scoring, stores, data_dir, begun.target, opened, *flow)
+        shown = (feed, webhooks, settings, roles)
+        started = _started_flow(scoring, stores, data_dir, begun.target, opened, follow, *shown)
         backfills = backfills_of(stores, data_dir, begun.target, opened)
         flows = BackgroundFlows(started.engine, backfills, bank_work, webhooks, importer, feed)
         supervision = supervised_work(stores, flows, roles)
-        degraded = partial(_degraded_work, supervision, started.live)
-        resources = _resources(stores, flows, degraded, issuer, roles)
-        admin_token = settings.admin_token or data_dir.admin_token(lambda: new_token(ADMIN_TOKEN_PREFIX))
-        checks = wired_checks(stores, settings.origins(base_url), admin_token=admin_token, limits=settings.rate_limits)
-        openid = openid_sign_in(stores, settings, base_url)
-        app = application(resources, checks, base_url=base_url, identity=settings.console_identity, openid=openid)
-        gated = StandbyGate(
-            app,
-            may_answer=lambda: roles.may_answer,
-            owner_url=lambda: roles.owner_url,
-            passes_on=settings.proxy,
-        )
+        resources = _resources(stores, flows, partial(_degraded_work, supervision, started.live), issuer, roles)
+        gated = _gated_app(stores, resources, settings, data_dir, base_url, roles)
         hooks = (partial(_open_preflights, stores, resources), lambda: gated.under_way)
         at = (begun.target, begun.replicas, data_dir.entry_seals(), opened)
         shared = succession(roles, stores, started.engine, supervision, hooks, at)
-        metrics = _metrics(stores, started, flows, resources.pending, supervision, connections, settings)
+        metrics = _metrics(stores, started, flows, resources.pending, supervision, connections, settings, roles)
         request_log = RequestLog(stores.clock)
         observed = Observed(gated, RequestMetrics(metrics, verdicts=VERDICTS), request_log)
         opened.enter_context(metrics_served(metrics_listening, metrics))
-
         roles.on_open.append(lambda: on_ready(address, Role.OWNER))
-
-        async def main() -> None:
-            async with in_background(stores, flows, supervision, roles, shared):
-                await serve_until_signalled(
-                    observed,
-                    listening,
-                    connections,
-                    is_ready=_ready_check(stores, flows.engine, resources, roles),
-                    on_ready=lambda: on_ready(address, roles.role),
-                    on_stop=(backfills.cancel, bank_work.executor.leave, importer.cancel, feed.stop),
-                )
-
+        background = in_background(stores, flows, supervision, roles, shared)
+        answering = serve_until_signalled(
+            observed,
+            listening,
+            connections,
+            is_ready=_ready_check(stores, flows.engine, resources, roles),
+            on_ready=lambda: on_ready(address, roles.role),
+            on_stop=(backfills.cancel, bank_work.executor.leave, importer.cancel, feed.stop),
+        )
         spare_search_for_pandas()
-        uvloop.run(main())
+        uvloop.run(_within(background, answering))
         request_log.flush()
         log.info("stopping")
-        failed = flows.engine.ended
+        failure = roles.refused or (StartupError(ENDED) if flows.engine.ended else None)
     log.info("stopped")
-    if roles.refused is not None:
-        raise roles.refused
-    if failed:
-        raise StartupError("The flow ended unexpectedly; its log has the cause. Start the service again to continue.")
+    if failure is not None:
+        raise failure
+
+
+def _gated_app(
+    stores: Stores, resources: Resources, settings: Settings, data_dir: DataDir, base_url: str, roles: Roles
+) -> StandbyGate:
+    """The API and the console, as far as the node's role lets them answer."""
+    admin_token = settings.admin_token or data_dir.admin_token(lambda: new_token(ADMIN_TOKEN_PREFIX))
+    checks = wired_checks(stores, settings.origins(base_url), admin_token=admin_token, limits=settings.rate_limits)
+    openid = openid_sign_in(stores, settings, base_url)
+    return StandbyGate(
+        application(resources, checks, base_url=base_url, identity=settings.console_identity, openid=openid),
+        may_answer=lambda: roles.may_answer,
+        owner_url=lambda: roles.owner_url,
+        passes_on=settings.proxy,
+    )
+
+
+async def _within(background: AbstractAsyncContextManager[None], answering: Coroutine[Any, Any, None]) -> None:
+    async with background:
+        await answering
 
 
 def _start_process() -> None:
     """Set up the process: logs, SIGTERM, and time slices, which the threads and processes that it starts inherit."""
     configure_logs()
-    signal.signal(signal.SIGTERM, _end_before_start)
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))  # until the server handles it
     has_short_slices = set_time_slice(SHORT_NS)
     log.info("starting", version=version("clearhold"), short_slices=has_short_slices)
 
@@ -273,6 +277,7 @@ def _metrics(
     supervision: Supervision,
     connections: Connections,
     settings: Settings,
+    roles: Roles,
 ) -> CollectorRegistry:
     """The metrics of everything but the requests."""
     metrics, engine = CollectorRegistry(), flows.engine
@@ -289,6 +294,7 @@ def _metrics(
         LiveCollector(started.live),
         supervision,
         ConnectionCollector(connections),
+        RoleCollector(roles),
         *_stored_collectors(stores, settings, links=engine.chains.sizes),
     ):
         metrics.register(collector)
@@ -340,8 +346,3 @@ def _ready_check(stores: Stores, engine: Engine, resources: Resources, roles: Ro
         return preflight_log.is_open and readiness.report().status == READY
 
     return is_ready
-
-
-def _end_before_start(*_: Any) -> NoReturn:
-    """Unwind and end on a SIGTERM that arrives before the server handles it."""
-    raise SystemExit(0)

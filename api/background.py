@@ -176,7 +176,7 @@ class BackgroundFlows(NamedTuple):
 def supervised_work(stores: Stores, flows: BackgroundFlows, roles: Roles) -> Supervision:
     """All background work. Each piece can restart: its next task follows from the log and the tables.
 
-    Work that reads the last run's results waits until the log that the start found is committed; what has effects
+    Work that reads the last run's results waits until the log that the start found is committed; work with effects
     outside of the node's own files, until the node owns the log.
     """
     engine, bank_work, has_policies = flows.engine, flows.bank_work, asyncio.Event()

@@ -185,7 +185,7 @@ class Engine:
         """The shards whose replay of the start is not done, with their offset."""
         at = {
             shard: self.progress.committed_offset(shard)
-            if self._is_replayed  # then what is committed was applied
+            if self._is_replayed  # then committed entries were applied
             else min(self.scorers.applied_offset(shard), self.progress.committed_offset(shard))
             for shard in self._targets
         }

@@ -12,14 +12,17 @@ Errors  ``LostLogError`` when the log ends before what this node has committed: 
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from enum import StrEnum
 from typing import Final, NamedTuple
 
 import structlog
+from prometheus_client.metrics_core import Metric
+from prometheus_client.registry import Collector
 from redis.exceptions import RedisError
 
 from clearhold.flows.engine import Engine
+from clearhold.flows.running.counts import counter, gauge
 from clearhold.flows.webhooks.shared import DeliveryTail
 from clearhold.store.control.tail import ControlTail
 from clearhold.store.errors import StartupError
@@ -60,6 +63,7 @@ class Roles:
         """Why this node could not take over; it ends."""
         self.on_open: list[Callable[[], None]] = []
         """Called on the event loop when a standby opens."""
+        self.take_overs = 0
         self._opened = asyncio.Event()
         if ownership is None or ownership.is_owner:
             self._opened.set()
@@ -76,7 +80,7 @@ class Roles:
     @property
     def may_answer(self) -> bool:
         """Whether answers are those of the owner. With other members it must have renewed its ownership just now:
-        another one may have taken the log.
+        another node may have taken the log.
         """
         ownership = self.ownership
         return self.is_open and (ownership is None or ownership.members <= 1 or ownership.is_current())
@@ -88,12 +92,13 @@ class Roles:
 
     def open(self) -> None:
         """On the event loop: from now on this node answers and acts."""
+        self.take_overs += 1
         for each in self.on_open:
             each()
         self._opened.set()
 
     def close(self) -> None:
-        """On the event loop: this node answers no more, because another one takes the log."""
+        """On the event loop: this node answers no more, because another node takes the log."""
         self._opened.clear()
 
     def while_open(self, take: Callable[[RowTables], None]) -> Callable[[RowTables], None]:
@@ -113,6 +118,22 @@ class Roles:
             await run()
 
         return run_as_owner
+
+
+class RoleCollector(Collector):
+    """The metrics of the role."""
+
+    def __init__(self, roles: Roles) -> None:
+        self._roles = roles
+
+    def collect(self) -> Iterator[Metric]:
+        roles = self._roles
+        standing_by = "1 while this node stands by, and another node owns the log, else 0."
+        yield gauge("clearhold_standby", standing_by, not roles.is_open)
+        members = roles.ownership.members if roles.ownership is not None and roles.ownership.is_owner else 0
+        yield gauge("clearhold_log_members", "Nodes that own or follow the log, as its owner counts them.", members)
+        took_over = "Times that this process took the log over as a standby."
+        yield counter("clearhold_take_overs", took_over, roles.take_overs)
 
 
 class Successor(NamedTuple):

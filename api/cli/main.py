@@ -159,6 +159,7 @@ def serve(
     from clearhold.api.app import serve as run_service
     from clearhold.api.settings import Settings
 
+    flags = {"accept_loss": accept_loss, "take_over": take_over, "proxy": proxy}
     try:
         run_service(
             Settings.of(
@@ -174,17 +175,14 @@ def serve(
                 live=live,
                 live_entries=live_entries,
                 live_hours=live_hours,
-                accept_loss=accept_loss,
-                take_over=take_over,
-                proxy=proxy,
+                **flags,
             ),
             on_ready=lambda address, role: print(f"{_READY.get(role, role)} {address}", flush=True),
         )
     except StartupError as error:
         print(error, file=sys.stderr)
         raise typer.Exit(CANNOT_START) from error
-    # Everything is closed by now; freeing gigabytes of state object by object would take longer than a stop may take.
-    os._exit(0)
+    os._exit(0)  # freeing gigabytes of state object by object would take longer than a stop may take
 
 
 def openapi(

@@ -20,7 +20,7 @@ from clearhold.features.core.vocabulary import about
 OWNER_LOCATION: Final = "Owner-Location"
 """The header that names the owner's address for this request."""
 
-STANDS_BY: Final = "This node stands by: another one owns the log and answers requests. Nothing was stored."
+STANDS_BY: Final = "This node stands by: another node owns the log and answers requests. Nothing was stored."
 UNCERTAIN: Final = "It is not certain that this node still owns the log. Nothing was stored; try again."
 UNREACHED: Final = "The node that owns the log did not answer. The request may have been stored; try again."
 OPEN_PATHS: Final = frozenset({"/healthz", "/readyz", "/openapi.json", "/docs"})

@@ -1,4 +1,4 @@
-"""What became of deliveries, for the other nodes of a log: their attempts are in no log, and a node that takes it over
+"""The outcomes of deliveries, for the other nodes of a log: their attempts are in no log, and a node that takes it over
 must not deliver again what its predecessor has delivered.
 
 owner: rows of attempts ─▶ tables, and a stream in Redis ─▶ standby: its own tables

@@ -12,7 +12,7 @@ A node is a data directory in its place: a copy is another node, and so is a res
 of the machine may take the log at once, because the directory's lock shows that its former process has ended.
 
 A member that finds another owner stands by (``flows/roles.py``): it commits what the log has, and takes the log when
-the owner has been silent for ``LIVE_S`` of its own clock.
+the owner has been silent for ``LIVE_S`` by the member's clock.
 
 Clock   Redis' own for ``seen``; this process's monotonic clock for its own renewals
 Errors  ``StartupError`` while another owner is live; ``RedisSettingsError`` for a Redis without functions

@@ -211,20 +211,15 @@ def overloaded(world: World, patch: pytest.MonkeyPatch) -> Answer:
     return preflight(world)
 
 
-def standing_by(world: World, patch: pytest.MonkeyPatch) -> Answer:
+def log_refuses(sentence: str, code: ErrorCode) -> Callable[[World, pytest.MonkeyPatch], Answer]:
     async def refuse(*_: object, **__: object) -> None:
-        raise UnavailableError(appender.STANDING_BY, ErrorCode.STANDBY)
+        raise UnavailableError(sentence, code)
 
-    patch.setattr(appender.LogAppender, "_written", refuse)
-    return preflight(world)
+    def refused(world: World, patch: pytest.MonkeyPatch) -> Answer:
+        patch.setattr(appender.LogAppender, "_written", refuse)
+        return preflight(world)
 
-
-def log_away(world: World, patch: pytest.MonkeyPatch) -> Answer:
-    async def refuse(*_: object, **__: object) -> None:
-        raise UnavailableError(UNAVAILABLE)
-
-    patch.setattr(appender.LogAppender, "_written", refuse)
-    return preflight(world)
+    return refused
 
 
 def not_confirmed(world: World, patch: pytest.MonkeyPatch) -> Answer:
@@ -393,9 +388,9 @@ CASES: Final[dict[ErrorCode, Provoke]] = {
     ErrorCode.INTERNAL_ERROR: broken_service,
     ErrorCode.SCAN_INDEX_UNSET: without_index,
     ErrorCode.SCAN_INDEX_FAILED: with_a_broken_index,
-    ErrorCode.UNAVAILABLE: log_away,
+    ErrorCode.UNAVAILABLE: log_refuses(UNAVAILABLE, ErrorCode.UNAVAILABLE),
     ErrorCode.STARTING: starting,
-    ErrorCode.STANDBY: standing_by,
+    ErrorCode.STANDBY: log_refuses(appender.STANDING_BY, ErrorCode.STANDBY),
     ErrorCode.CATCHING_UP: catching_up,
     ErrorCode.OVERLOADED: overloaded,
     ErrorCode.NOT_CONFIRMED: not_confirmed,
