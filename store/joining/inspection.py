@@ -35,11 +35,14 @@ from clearhold.store.joining.agreement import (
 from clearhold.store.keys import SigningKeys
 from clearhold.store.lake.log_segments import ControlCopy, LogSegments
 from clearhold.store.lake.segment_files import DamagedSegmentError
-from clearhold.store.record.chain import EMPTY, compare, stored_heads
+from clearhold.store.record.chain import EMPTY, WHOLE, ChainKey, Head, Holes, compare, stored_heads
 from clearhold.store.record.chain_file import ChainFile
 from clearhold.store.record.checkpoints import CheckpointLog
+from clearhold.store.record.link_log import LinkLog
+from clearhold.store.record.linked_chains import LinkedChains
 from clearhold.store.record.reading import Verification
 from clearhold.store.redis_log.connect import connect_sync
+from clearhold.store.redis_log.links import RedisLinks
 from clearhold.store.redis_log.reader import LogReader, log_time_of, stream_id_of
 
 PAGE_ENTRIES: Final = 5_000
@@ -96,8 +99,8 @@ class Inspection:
 
     def _inspect_record(self, database: duckdb.DuckDBPyConnection, on_progress: Callable[[str], None]) -> None:
         checkpoints = CheckpointLog(database, self._data_dir.record_dir)
-        verification = Verification(database, checkpoints, self._keys)
-        heads = stored_heads(database)
+        heads, holes = self._whole_chains(database)
+        verification = Verification(database, checkpoints, self._keys, holes=holes)
         tenants = {tenant_id for tenant_id, _ in heads} | {
             path.name for path in self._data_dir.record_dir.iterdir() if path.is_dir()
         }
@@ -119,6 +122,16 @@ class Inspection:
                 if latest is not None:
                     signed = f"the last checkpoint is over {latest.size:,}, of {format_instant(latest.created_at)}"
                 self._say("record", f"{chain} of tenant {tenant_id}: {check.checked:,} links, {signed}")
+
+    def _whole_chains(self, database: duckdb.DuckDBPyConnection) -> tuple[dict[ChainKey, Head], Holes]:
+        """The ends of the chains; beside a log of links, before the holes whose places it has."""
+        if self._target is not None:
+            with closing(connect_sync(self._target)) as client:
+                links = RedisLinks(client, None, replicas=0)
+                if links.base() is not None:
+                    holes, link_log = Holes(), LinkLog(links, is_owner=lambda: False)
+                    return LinkedChains(database, self._data_dir.record_dir, link_log, holes=holes).inspected(), holes
+        return stored_heads(database), WHOLE
 
     def _inspect_rows(self, database: duckdb.DuckDBPyConnection, tenant_id: str) -> None:
         """Rows that the interface shows; the first few differences, so that other problems are not drowned."""

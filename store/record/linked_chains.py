@@ -104,6 +104,18 @@ class LinkedChains(ChainWriter):
             self._is_open = True
             self._keep_checkpoints()
 
+    def inspected(self) -> dict[ChainKey, Head]:
+        """Compare database and log of links, and note the holes; the ends of the chains before them. Changes nothing,
+        when this process does not own the log.
+        """
+        with self._connection.cursor() as cursor:
+            stored = _stored(cursor)
+            heads = {key: each.head for key, each in stored.items()}
+            self.link_log.open(heads)
+            self._agree(cursor, stored)
+        self._holes.replace({key: each.head.size for key, each in stored.items() if each.beyond})
+        return heads
+
     def rows_of(self, facts: Sequence[ChainFactRow]) -> list[RecordChainRow]:
         """The facts as links at their places; waits for the owner of the log to state them, unless this node is it."""
         try:

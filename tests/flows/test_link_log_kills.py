@@ -118,6 +118,12 @@ def test_given_a_database_and_ends_of_files_that_are_lost_when_rebuilt_then_the_
     links = committed(service.data)
     with closing(redis_server.client()) as client:
         assert stated(client) == links
+    checked = ran("check", "--data", service.data, environment=environment)
+    assert checked.returncode == 0, checked.stdout + checked.stderr
+    with closing(duckdb.connect(str(service.data / "clearhold.duckdb"))) as database:
+        database.execute("UPDATE record_chain SET hash = repeat('0', 64) WHERE seq = 3")
+    checked = ran("check", "--data", service.data, environment=environment)
+    assert "differs from the log of links at seq 3" in checked.stderr
     for path in service.data.glob("clearhold.duckdb*"):
         path.unlink()
     for path in (service.data / "record").glob("*/*.ndjson"):

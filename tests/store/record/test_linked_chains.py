@@ -11,6 +11,7 @@ from clearhold.features.core.canonical import Chain, LineKind
 from clearhold.features.core.log_entry import ChainFactRow
 from clearhold.store.errors import StartupError
 from clearhold.store.keys import KeyPurpose, SecretBox, SigningKeys
+from clearhold.store.record.chain import EMPTY
 from clearhold.store.record.link_log import LinksAwaitedError
 from clearhold.store.record.places import LinkError
 from clearhold.store.record.reading import RecordFilter, RecordReader, Verification
@@ -50,6 +51,8 @@ def test_given_a_follower_that_commits_in_another_order_then_its_chain_and_file_
     assert follower.file(KEYS[0]) == b""
     assert follower.chains.sizes() == {"dispositions": 0, "actions": 0}
     follower.commit([0, 5, 0])
+    follower.start()
+    assert set(follower.chains.inspected().values()) == {EMPTY}
     follower.restart()
     assert follower.holes.whole_size(KEYS[0], 99) == 0
     follower.commit([99, 0, 0])
