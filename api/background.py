@@ -156,6 +156,11 @@ class WorkName(StrEnum):
     FLOW_WATCH = "flow_watch"
     LIVE_FEED = "live_feed"
     WAITING_ALERTS = "waiting_alerts"
+
+
+class NodeWork(StrEnum):
+    """Further names, of the nodes of a log in a named Redis."""
+
     CONTROL_TAIL = "control_tail"
     DELIVERY_TAIL = "delivery_tail"
     SUCCESSION = "succession"
@@ -243,7 +248,7 @@ def succession(
     shared = SharedDeliveries(sharing, engine.put_rows)
     handing = opened.enter_context(closing(connect_sync(target, answers_within_s=ANSWERS_WITHIN_S)))
     hand_over = HandOver(roles, ownership, handing, under_way)
-    supervision.add(WorkName.HAND_OVER, Work(hand_over.run, may_finish=True))
+    supervision.add(NodeWork.HAND_OVER, Work(hand_over.run, may_finish=True))
     if roles.is_open:
         return shared.write
     client = opened.enter_context(closing(connect_sync(target, answers_within_s=ANSWERS_WITHIN_S)))
@@ -262,9 +267,9 @@ def succession(
         open_preflights=open_preflights,
     )
     work = Succession(roles, ownership, OwnerWatch(client, ownership.node.id), successor)
-    supervision.add(WorkName.CONTROL_TAIL, Work(lambda: tail.run(lambda: not roles.is_open)))
-    supervision.add(WorkName.DELIVERY_TAIL, Work(lambda: deliveries.run(lambda: not roles.is_open)))
-    supervision.add(WorkName.SUCCESSION, Work(work.run, may_finish=True))
+    supervision.add(NodeWork.CONTROL_TAIL, Work(lambda: tail.run(lambda: not roles.is_open)))
+    supervision.add(NodeWork.DELIVERY_TAIL, Work(lambda: deliveries.run(lambda: not roles.is_open)))
+    supervision.add(NodeWork.SUCCESSION, Work(work.run, may_finish=True))
     return shared.write
 
 
