@@ -171,22 +171,22 @@ class LastConnection:
     """
 
     def __init__(self) -> None:
-        self._former: tuple[bytes, int] | None = None
+        self._former: tuple[bytes | None, Any] = None, None
 
     async def replace_by(self, connection: AbstractConnection) -> None:
         questions = (("INFO", "server"), ("CLIENT", "ID"))
         await connection.send_packed_command(connection.pack_commands(questions))
         about = await connection.read_response(disable_decoding=True)
-        current = _run_id(about), int(await connection.read_response())
-        if self._former is not None and self._former[0] == current[0]:  # each run of a server counts from 1
+        current = _run_id(about), await connection.read_response()
+        if current[0] is not None and self._former[0] == current[0]:  # each run of a server counts from 1
             await connection.send_command("CLIENT", "KILL", "ID", self._former[1])
             await connection.read_response()
         self._former = current
 
 
-def _run_id(about: bytes) -> bytes:
-    """Of one run of one server, from INFO."""
-    return next(line for line in about.splitlines() if line.startswith(b"run_id:"))
+def _run_id(about: bytes) -> bytes | None:
+    """Of one run of one server, from INFO; None for a server that does not say it."""
+    return next((line for line in about.splitlines() if line.startswith(b"run_id:")), None)
 
 
 async def _tail(connection: AbstractConnection) -> int:
