@@ -15,6 +15,7 @@ import redis.asyncio
 from clearhold.api.area import RecordStores, Stores
 from clearhold.api.settings import Settings
 from clearhold.api.telemetry.readiness import Readiness, Replay, StandingBy
+from clearhold.features.core.errors import UnavailableError
 from clearhold.features.shard.shard import Shards
 from clearhold.flows.engine import STATE_VERSION, Engine, Scorers
 from clearhold.flows.roles import Roles
@@ -36,6 +37,7 @@ from clearhold.store.joining.joining import join_log, open_signing_keys
 from clearhold.store.keys import SecretBox, SigningKeys, UnsealError
 from clearhold.store.lake.log_segments import ControlCopy, LogSegments
 from clearhold.store.nodes.joined import is_joined, mark_joined
+from clearhold.store.nodes.members import require_kept
 from clearhold.store.nodes.sealed_files import sealed_files
 from clearhold.store.record.chain import Holes
 from clearhold.store.record.checkpoints import CheckpointLog, RecordCheckpoints
@@ -135,10 +137,18 @@ def joined_database(
     """
     database = opened.enter_context(closing(open_database(data_dir.duckdb_path)))
     begun.redis.wait()
+    if begun.ownership is not None and not begun.ownership.is_owner:
+        _require_entries(begun.target, segments, shards=data_dir.shards)
     join_log(data_dir, begun.target, database, segments, clock=SystemClock(), accept_loss=accept_loss)
     if begun.ownership is not None and begun.ownership.is_owner:
         mark_joined(data_dir.path)
     return database
+
+
+def _require_entries(target: str | Path, segments: LogSegments, *, shards: int) -> None:
+    """Refuse a standby whose next entries were trimmed: the log is whole, but this node is no longer its member."""
+    with closing(connect_sync(target)) as client:
+        require_kept(client, {shard: segments.shard(shard).last_offset for shard in range(shards)}, shards=shards)
 
 
 def open_stores(
@@ -195,8 +205,11 @@ def open_stores(
 def _sealed_backup(data_dir: DataDir, target: str | Path, clock: Clock) -> Generator[bytes, None, None]:
     with closing(connect_sync(target)) as client:
         reader = LogReader(client, range(data_dir.shards))
-        with passing_backup(data_dir, reader, clock=clock) as folder:
-            yield from sealed_files(folder, data_dir.master_key())
+        try:
+            with passing_backup(data_dir, reader, clock=clock) as folder:
+                yield from sealed_files(folder, data_dir.master_key())
+        except (StartupError, ConnectionError) as error:
+            raise UnavailableError(f"No backup can be taken: {error}") from error
 
 
 def _appender(data_dir: DataDir, begun: BegunLog, hot: redis.asyncio.Redis, reader: LogReader) -> LogAppender:

@@ -21,7 +21,7 @@ from rich.console import Console
 
 from clearhold.api.cli.upkeep import FAILURES as UPKEEP_FAILURES
 from clearhold.api.settings import setting
-from clearhold.flows.commit.linking import followed_link_log
+from clearhold.flows.commit.linking import NO_LINKS, followed_link_log
 from clearhold.flows.rebuild import Rebuilt, rebuild
 from clearhold.store.backup import PASSING, unpacked
 from clearhold.store.clock import SystemClock
@@ -33,6 +33,7 @@ from clearhold.store.nodes.joined import mark_joined
 from clearhold.store.nodes.members import JOINING, Member, covered_of, leave, report_member
 from clearhold.store.nodes.sealed_files import unseal_files
 from clearhold.store.redis_log.connect import check_external, connect_sync
+from clearhold.store.redis_log.links import LINKS_BASE
 from clearhold.store.redis_log.owner import node_of
 from clearhold.store.redis_log.reader import LogReader, identity_in
 
@@ -67,6 +68,8 @@ def joined_directory(url: str, data: Path, master_key: Path | None) -> JoinedNod
         identity = identity_in(client)
         if identity is None:
             raise StartupError("The Redis at CLEARHOLD_REDIS_URL holds no log. Start its owner first.")
+        if not client.exists(LINKS_BASE):
+            raise StartupError(NO_LINKS)
         with _joining(client, data, identity) as node:
             rebuilt = _built(client, redis_url, identity, data, url, token, key_path, is_inside=master_key is not None)
         return JoinedNode(node, rebuilt)

@@ -2,18 +2,21 @@
 
 import shutil
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 import duckdb
 import pytest
 
-from clearhold.store.data_dir import LAYOUT, MASTER_KEY, RESTORING, read_layout
-from clearhold.store.nodes.joined import is_joined
-from clearhold.store.nodes.members import members_of
+from clearhold.features.core.log_entry import shard_of
+from clearhold.store.data_dir import DEFAULT_SHARDS, LAYOUT, MASTER_KEY, RESTORING, read_layout
+from clearhold.store.nodes.joined import is_joined, mark_joined
+from clearhold.store.nodes.members import leave, members_of
 from clearhold.store.redis_log.connect import connect_sync
+from clearhold.store.redis_log.reader import TRIMMED, LogReader, shard_key, stream_id_of
 from tests.support.alerting import outgoing
 from tests.support.redis_process import redis_of_its_own
+from tests.support.redis_replicas import replicated_redis
 from tests.support.running_service import ADMIN_TOKEN, RunningService, post_until_taken, wait_until_committed
 from tests.support.used_bank import ALONE, Bank
 from tests.support.waiting import eventually
@@ -25,9 +28,9 @@ ENVIRONMENT = {"CLEARHOLD_ADMIN_TOKEN": ADMIN_TOKEN, "CLEARHOLD_METRICS_PORT": "
 class NodesOfALog:
     """An owner with a named Redis and a used bank, and its master key as an operator keeps it."""
 
-    def __init__(self, folder: Path) -> None:
-        self.redis_url = f"unix://{folder / 'redis' / 'redis.sock'}"
-        self.environment = ENVIRONMENT | {"CLEARHOLD_REDIS_URL": self.redis_url}
+    def __init__(self, folder: Path, redis_url: str) -> None:
+        self.redis_url = redis_url
+        self.environment = ENVIRONMENT | {"CLEARHOLD_REDIS_URL": redis_url, "CLEARHOLD_REDIS_REPLICAS": "1"}
         self.bank = Bank(folder / "owner", self.environment)
         self.owner = RunningService(self.bank.data, *ALONE, environment=self.environment)
         self.key = folder / "kept.key"
@@ -41,13 +44,25 @@ class NodesOfALog:
         return result.returncode, result.stdout + result.stderr
 
 
-@pytest.fixture(scope="module")
-def log(tmp_path_factory: pytest.TempPathFactory) -> Iterator[NodesOfALog]:
-    folder = tmp_path_factory.mktemp("joining")
-    with redis_of_its_own(folder / "redis"):
-        nodes = NodesOfALog(folder)
+@contextmanager
+def owned_log(folder: Path) -> Iterator[NodesOfALog]:
+    with replicated_redis(folder, 1) as (primary, _):
+        nodes = NodesOfALog(folder, primary.url)
         with nodes.owner:
             yield nodes
+
+
+@pytest.fixture(scope="module")
+def log(tmp_path_factory: pytest.TempPathFactory) -> Iterator[NodesOfALog]:
+    with owned_log(tmp_path_factory.mktemp("joining")) as nodes:
+        yield nodes
+
+
+@pytest.fixture
+def harmed(tmp_path: Path) -> Iterator[NodesOfALog]:
+    """A log for one test, which harms it."""
+    with owned_log(tmp_path) as nodes:
+        yield nodes
 
 
 def test_given_an_owner_that_runs_when_a_node_joins_then_its_directory_has_the_same_log_record_and_tables(
@@ -145,3 +160,48 @@ def test_given_a_backup_for_a_node_when_read_without_the_master_key_then_it_show
     assert b"layout.json" not in body
     assert read_layout(log.bank.data).log_id.encode() not in body
     assert not list(log.bank.data.glob("backup.*"))
+
+
+def test_given_a_node_that_was_silent_too_long_when_started_then_it_says_that_it_must_join_again(
+    harmed: NodesOfALog, tmp_path: Path
+) -> None:
+    code, text = harmed.join(tmp_path / "late")
+    assert code == 0, text
+    post_until_taken(harmed.owner, harmed.bank.program, [outgoing("acht_while_it_was_silent")], within_s=60)
+    with closing(connect_sync(harmed.redis_url)) as client:
+        node = max(members_of(client), key=lambda each: each.seen_at * (each.report.role == "joining")).node
+        assert leave(client, node)  # as the owner drops it after a day
+        shard = shard_of(harmed.bank.program["id"], DEFAULT_SHARDS)
+        end = LogReader(client, [shard]).tail(shard)
+        client.hset(TRIMMED, str(shard), end)
+        client.xtrim(shard_key(shard), minid=stream_id_of(end + 1))
+
+    refused = ran("serve", "--data", tmp_path / "late", "--port", "0", environment=harmed.environment)
+    assert refused.returncode == 2
+    assert "join again" in refused.stderr
+    assert "Traceback" not in refused.stderr
+
+    with closing(harmed.owner.connect()) as connection:  # its segments lack the entry that was trimmed
+        headers = {"Authorization": f"Bearer {ADMIN_TOKEN}", "X-Operator": "ann"}
+        connection.request("GET", "/api/admin/backup", headers=headers)
+        answer = connection.getresponse()
+        assert answer.status == 503
+        assert b"has a hole" in answer.read()
+
+
+def test_given_a_log_without_replicas_then_no_node_joins_it_because_the_order_of_its_record_is_nowhere(
+    tmp_path: Path,
+) -> None:
+    with redis_of_its_own(tmp_path / "redis"):
+        environment = ENVIRONMENT | {"CLEARHOLD_REDIS_URL": f"unix://{tmp_path / 'redis' / 'redis.sock'}"}
+        with RunningService(tmp_path / "owner", *ALONE, environment=environment) as owner:
+            url, key = f"http://127.0.0.1:{owner.port}", owner.data / MASTER_KEY
+            command = ("join", "--from", url, "--data", tmp_path / "second", "--master-key", key)
+            refused = ran(*command, environment=environment)
+            mark_joined(shutil.copytree(owner.data, tmp_path / "copy", ignore=shutil.ignore_patterns("*.sock")))
+            standby = ran("serve", "--data", tmp_path / "copy", "--port", "0", environment=environment)
+
+    for result in (refused, standby):
+        assert result.returncode == 2
+        assert "CLEARHOLD_REDIS_REPLICAS of 1 or more" in result.stderr
+    assert not (tmp_path / "second").exists()

@@ -17,6 +17,7 @@ import pytest
 from tests.support.redis_replicas import replicated_redis
 from tests.support.two_nodes import TwoNodes, ids_in, record_of, rows_of, under_load
 from tests.support.waiting import eventually
+from tests.support.warm import ran
 
 ROUNDS: Final = int(os.environ.get("CLEARHOLD_TEST_TAKE_OVERS", "3"))
 SEED: Final = 42
@@ -89,6 +90,11 @@ def test_given_an_owner_that_is_killed_again_and_again_then_what_was_confirmed_i
     assert one.keys() == other.keys()
     assert {name for name in one if one[name] != other[name]} == set()
     assert len(one["transfers"]) == len(load.events)
+    rebuilt = ran("rebuild", "--data", two.nodes[0].data, environment=two.environment)  # as one node reads the log
+    assert rebuilt.returncode == 0, rebuilt.stderr
+    alone = rows_of(two.nodes[0].data)
+    assert {name for name in one if one[name] != alone[name]} == set()
+    assert record_of(two.nodes[0].data) == record_of(two.nodes[1].data)
 
 
 def test_given_signed_checkpoints_of_both_nodes_then_one_size_has_one_root(two: TwoNodes) -> None:
