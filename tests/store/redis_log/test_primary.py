@@ -18,7 +18,7 @@ from clearhold.store.redis_log.primary import NoPrimaryError, sentinel_address
 from clearhold.store.redis_log.reader import LogReader
 from clearhold.store.redis_log.replication import replicated
 from tests.support.clock import T0
-from tests.support.redis_replicas import RedisProcess, replicated_redis, sentinels
+from tests.support.redis_replicas import RedisProcess, free_port, replicated_redis, sentinels
 from tests.support.waiting import eventually
 
 pytestmark = pytest.mark.anyio
@@ -171,7 +171,7 @@ def test_given_an_address_without_a_host_or_a_name_then_it_is_refused(url: str) 
 
 
 def test_given_a_node_of_a_cluster_when_started_then_a_sentence_says_what_to_name(tmp_path: Path) -> None:
-    server = RedisProcess(tmp_path / "cluster", "--cluster-enabled", "yes")
+    server = RedisProcess(tmp_path / "cluster", "--cluster-enabled", "yes", "--cluster-port", str(free_port()))
     try:
         server.wait()
         with closing(connect_sync(server.url)) as client, pytest.raises(RedisSettingsError, match="node of a cluster"):
