@@ -2,6 +2,7 @@
 
 import gzip
 import re
+from collections.abc import Mapping, Sequence
 from random import Random
 from typing import Any, Final
 
@@ -68,14 +69,15 @@ def test_given_an_order_then_the_pages_have_every_program_once_in_this_order(ord
     pages = [html_of(sort=order.value, page=str(page)) for page in range(1, PROGRAMS // ROWS + 1)]
     numbers = [each for page in pages for each in rows_of(page)]
     assert sorted(numbers) == [*range(PROGRAMS)]
-    values = {
-        ProgramOrder.SCORE: [each.score or 0 for each in OVERVIEW.programs],
+    by_order: Mapping[ProgramOrder, Sequence[float]] = {
+        ProgramOrder.SCORE: [float(each.score or 0) for each in OVERVIEW.programs],
         ProgramOrder.NAME: [-number for number in range(PROGRAMS)],
         ProgramOrder.WAITING: [each.waiting for each in OVERVIEW.programs],
         ProgramOrder.LATE: [each.overdue for each in OVERVIEW.programs],
         ProgramOrder.EVENTS: [each.events_per_minute for each in OVERVIEW.programs],
         ProgramOrder.LIMITS: [max((cap.share for cap in each.caps or ()), default=0) for each in OVERVIEW.programs],
-    }[order]
+    }
+    values = by_order[order]
     assert [values[number] for number in numbers] == sorted(values, reverse=True)
     sorts = [each.attributes.get("aria-sort") for each in DomPage(pages[0]).all("th", scope="col")]
     assert [each for each in sorts if each] == ["ascending" if order is ProgramOrder.NAME else "descending"]
