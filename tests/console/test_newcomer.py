@@ -26,7 +26,7 @@ def newcomer(chromium: Browser, link: str) -> tuple[BrowserContext, Page]:
 def signed_worst(page: Page) -> None:
     """The worst case whose account can be frozen is found, read, and held with a narrative."""
     page.get_by_role("link", name="the worst first").click()
-    rows = page.get_by_role("link", name=re.compile("enti_|bacc_"))
+    rows = page.get_by_role("link").filter(has_text=re.compile("enti_|bacc_"))
     rows.first.click()
     expect(page.get_by_role("heading", name=re.compile(r"^Why \d"))).to_be_visible()
     expect(page.get_by_text(re.compile("points count|points, .* count")).first).to_be_visible()
