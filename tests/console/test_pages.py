@@ -50,7 +50,7 @@ def paths(reader: Person) -> dict[str, str]:
     stack = reader.page.locator("#stacks .stack").first.get_attribute("href") or ""
     account = reader.page.locator("#stacks .stack code").first.inner_text()
     reader.page.goto("/console/programs")
-    program = reader.page.locator(".programs th a").first.get_attribute("href") or ""
+    program = reader.page.locator(".programs tbody th a").first.get_attribute("href") or ""
     return {
         "today": "/console/today",
         "queue": "/console/queue",

@@ -6,7 +6,7 @@ from playwright.sync_api import Browser, expect
 
 from tests.support.console_demo import BOB, ConsoleDemo
 
-PROGRAM: Final = ".programs th a >> nth=1"
+PROGRAM: Final = ".programs tbody th a >> nth=1"
 """One without a change that waits."""
 
 

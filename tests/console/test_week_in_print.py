@@ -40,7 +40,7 @@ def brightness(colour: str) -> float:
 def opened_week(page: Page) -> Page:
     """The newest full week of the first program on paper, in the tab that its link opens."""
     page.goto("/console/programs")
-    page.locator(".programs th a").first.click()
+    page.locator(".programs tbody th a").first.click()
     page.locator('a[href*="/week?week="]').first.click()
     with page.context.expect_page() as tab:
         page.get_by_role("link", name="To print").click()
