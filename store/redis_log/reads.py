@@ -75,7 +75,8 @@ class LogReads:
         """Let others wait for the answer, which comes then at the latest; reading it would block them."""
         if self._wait is None:
             return
-        self._wait(connection._sock.fileno(), seconds + LATE_S)  # noqa: SLF001 - the client offers no descriptor
+        descriptor = connection._sock.fileno()  # noqa: SLF001 - the client offers no descriptor
+        self._wait(descriptor, seconds + LATE_S)
         if not connection.can_read():
             raise RedisTimeoutError("Redis does not answer.")
 
