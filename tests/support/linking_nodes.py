@@ -80,7 +80,7 @@ class Node:
         self.committed = [upto.get(shard, self.committed[shard]) for shard in range(SHARDS)]
 
     def restart(self) -> None:
-        """As after a kill: what is committed is in the database, the rest is read from the log again."""
+        """As after a kill: the committed rows are in the database, and later entries are read from the log again."""
         if not self.owns():
             self.epoch = 0
         self.start()

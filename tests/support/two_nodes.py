@@ -1,4 +1,4 @@
-"""Two nodes of one log under load: callers that go to whichever node answers, and what they were answered with 200."""
+"""Two nodes of one log under load: callers that change to the node that answers, and the ids of confirmed requests."""
 
 import hashlib
 import hmac
@@ -85,7 +85,7 @@ class Caller:
 
 
 class Load:
-    """Events, pre-flights and decisions, each by its own thread, until ``stop``; the lists have what was confirmed. A
+    """Events, pre-flights and decisions, each by its own thread, until ``stop``; the lists have the confirmed ids. A
     repeated call keeps its key, so that it acts once.
     """
 

@@ -1,7 +1,7 @@
 """What a warm service starts of its own modules, as its scorers, begins with the modules loaded too.
 
 A process that the service forked before anything else, and that has no threads, forks each. The service is then its
-parent, as it is when an interpreter starts: it adopts what is orphaned below it (``PR_SET_CHILD_SUBREAPER``).
+parent, as when an interpreter starts them: orphans below it become its children (``PR_SET_CHILD_SUBREAPER``).
 """
 
 import ctypes

@@ -251,7 +251,7 @@ def naming_calls(operation: Operation) -> list[Named]:
 
 
 def foreigners(operation: Operation) -> list[str]:
-    """Callers of another tenant to whom an operation says that nothing is there."""
+    """Callers of another tenant, for whom an operation answers 404."""
     if not operation.ids or operation.access not in {Access.BEARER, Access.OPERATOR}:
         return []
     return [caller for caller in sorted(FOREIGN) if expected(operation, caller) == 404]
