@@ -37,6 +37,7 @@ class _Request(msgspec.Struct, array_like=True):
     module: str
     numbers: list[int]
     environment: dict[str, str]
+    umask: int
     is_of_own_session: bool
     is_of_own_group: bool
 
@@ -77,7 +78,7 @@ def begin() -> None:
             standard = (rest[9], rest[12], rest[14])  # what its standard files are; -1 for the service's own
             files = {number: number if file == -1 else file for number, file in enumerate(standard)}
             files |= {number: number for number in pass_fds}
-            request = _Request(args[-1], [*files], {**environment}, bool(new_session), process_group == 0)
+            request = _Request(args[-1], [*files], {**environment}, _umask(), bool(new_session), process_group == 0)
             self.pid = nursery.forked(request, [*files.values()])
             self._child_created = True
             for file in standard:
@@ -85,6 +86,12 @@ def begin() -> None:
                     os.close(file)
 
     subprocess.Popen = Popen  # type: ignore[misc]
+
+
+def _umask() -> int:
+    """Read without setting it: other threads of the service make files meanwhile."""
+    (line,) = (line for line in Path("/proc/self/status").read_text("utf-8").splitlines() if line.startswith("Umask:"))
+    return int(line.removeprefix("Umask:"), 8)
 
 
 def _fork_on_request(asking: socket.socket) -> NoReturn:
@@ -121,6 +128,7 @@ def _become(request: _Request, files: list[int]) -> NoReturn:
         os.setsid()
     elif request.is_of_own_group:
         os.setpgid(0, 0)
+    os.umask(request.umask)
     signal.signal(signal.SIGINT, signal.default_int_handler)
     os.environ.clear()
     os.environ.update(request.environment)
