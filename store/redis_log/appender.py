@@ -2,7 +2,11 @@
 
 Group commit: while one write is under way the next one fills, so any number of callers share an fsync.
 
-Errors  ``UnavailableError`` when Redis did not confirm the entry, or returned without its former log. The entry
+A write of the log's owner whose connection breaks goes on over the next one: what of it is in the log is confirmed, or
+it is sent again (``broken_write.py``). Its callers are answered as usual, or get the error when its limit is over. The
+embedded Redis has no such owner, and a break is an error at once.
+
+Errors  ``UnavailableError`` when Redis did not confirm the entry in time, or returned without its former log. The entry
         may be in the log nevertheless, if only the reply was lost, so readers skip entries that they have already seen
 """
 
@@ -12,6 +16,7 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 import redis.asyncio
+from redis.asyncio.connection import AbstractConnection
 from redis.exceptions import ConnectionError as RedisConnectionError
 from redis.exceptions import RedisError
 
@@ -20,19 +25,19 @@ from clearhold.features.core.log_entry import EntryKind
 from clearhold.store import clock
 from clearhold.store.data_dir import LogIdentity
 from clearhold.store.errors import StartupError
+from clearhold.store.redis_log.broken_write import UnsettledError, confirm, ids_in_log
 from clearhold.store.redis_log.fenced import FencedError, FencedWrite
-from clearhold.store.redis_log.fields import entry_fields
 from clearhold.store.redis_log.log_connections import LogConnections
+from clearhold.store.redis_log.new_entries import NewEntries
 from clearhold.store.redis_log.owner import LogOwnership
 from clearhold.store.redis_log.pipeline import AppendTimes, Pipeline
-from clearhold.store.redis_log.reader import SEQ_BITS, SEQ_LIMIT, control_key, offset_of, shard_key
-from clearhold.store.redis_log.waiting_append import WaitingAppend
+from clearhold.store.redis_log.reader import offset_of
+from clearhold.store.redis_log.waiting_append import WaitingAppend, WaitingAppends
 from clearhold.store.redis_log.writes import (
     FencedWrites,
     LogWrites,
     PackedWrite,
     PlainWrites,
-    StreamEntry,
     ToProgram,
     ids_of,
 )
@@ -75,14 +80,11 @@ class LogAppender:
         self.ownership, self._replicas = ownership, replicas
         self._writes: LogWrites = PlainWrites() if ownership is None else FencedWrites()
         self._fenced: FencedWrite | None = None  # the write under way
-        self.identity, self._seals = identity, seals
-        self._numbers = list(numbers) or [0] * shards
+        self._broken: FencedWrite | None = None  # the write under way, whose connection broke
+        self.identity = identity
+        self._entries = NewEntries(shards, seals, numbers)
         self._connections = LogConnections(client, identity, ownership)
-        self._last = [0] * shards
-        self._moved_on_from = [0] * shards
-        self._keys = [shard_key(shard) for shard in range(shards)]
-        self._waiting: deque[WaitingAppend] = deque()
-        self.waiting_bytes = 0
+        self._waiting = WaitingAppends()
         self._under_way: deque[WaitingAppend] = deque()
         self._times = AppendTimes()
         self._writing_since: float | None = None
@@ -99,9 +101,9 @@ class LogAppender:
 
     async def append(self, shard: int, kind: EntryKind, program_id: str, appended_at: int, body: bytes) -> int:
         """Append one entry to a shard's stream and return its offset."""
-        entry = self._to_shard(shard, kind, program_id, appended_at, body)
+        entry = self._entries.to_shard(shard, kind, program_id, appended_at, body)
         offset = offset_of((await self._written(self._writes.entries([entry])))[0])
-        self._note(shard, offset)
+        self._entries.note(shard, offset)
         return offset
 
     async def append_events(
@@ -119,9 +121,9 @@ class LogAppender:
         """
         if len(bodies) == 1:
             return [await self.append(shard, kind, program_id, appended_at, bodies[0])]
-        entries = [self._to_shard(shard, kind, program_id, appended_at, body) for body in bodies]
+        entries = [self._entries.to_shard(shard, kind, program_id, appended_at, body) for body in bodies]
         offsets = [offset_of(each) for each in await self._written(self._writes.entries(entries))]
-        self._note(shard, offsets[-1])
+        self._entries.note(shard, offsets[-1])
         return offsets
 
     async def append_control(
@@ -137,59 +139,44 @@ class LogAppender:
         shards in the same transaction, in order: all of it is in the log, or nothing is.
         """
         entries = [
-            self._sealed(control_key(tenant_id), "*", (kind, "", appended_at, body)),
-            *(self._to_shard(each.shard, each.kind, each.program_id, appended_at, each.body) for each in to_programs),
+            self._entries.to_control(tenant_id, kind, appended_at, body),
+            *(
+                self._entries.to_shard(each.shard, each.kind, each.program_id, appended_at, each.body)
+                for each in to_programs
+            ),
         ]
         stream_id, *stream_ids = await self._written(self._writes.control(tenant_id, entries))
         for each, appended in zip(to_programs, stream_ids, strict=True):
-            self._note(each.shard, offset_of(appended))
+            self._entries.note(each.shard, offset_of(appended))
         return offset_of(stream_id)
 
     def resume(self, numbers: Sequence[int], ends: Sequence[int]) -> None:
         """Continue behind another owner's entries, before the first append: ``numbers`` are the highest ones of seals,
         ``ends`` the offsets of the newest entries, both by shard.
         """
-        self._numbers, self._last = list(numbers), list(ends)
+        self._entries.resume(numbers, ends)
 
     def last_appended(self, shard: int) -> int:
         """The highest offset that this process appended to the shard, or that of the log's end when it took the log
         from another owner; 0 if neither.
         """
-        return self._last[shard]
+        return self._entries.last[shard]
 
     @property
     def waiting_entries(self) -> int:
         """The number of callers whose entries are not sent to Redis yet."""
         return len(self._waiting)
 
+    @property
+    def waiting_bytes(self) -> int:
+        """The size of their commands."""
+        return self._waiting.size_bytes
+
     def expected_s(self) -> float:
         """The estimated seconds of an append that begins now; no less than the time of the present write so far."""
         now = asyncio.get_running_loop().time()
         under_way = 0.0 if self._writing_since is None else now - self._writing_since
         return max(under_way, self._times.expected_s(now=now))
-
-    def _to_shard(self, shard: int, kind: str, program_id: str, appended_at: int, body: bytes) -> StreamEntry:
-        number = self._numbers[shard] = self._numbers[shard] + 1
-        return self._sealed(self._keys[shard], self._next_id(shard), (kind, program_id, appended_at, body), number)
-
-    def _sealed(
-        self, key: str, stream_id: str, contents: tuple[str, str, int, bytes], number: int | None = None
-    ) -> StreamEntry:
-        seal = b"" if self._seals is None else self._seals.seal(key, *contents, number=number)
-        return key, stream_id, entry_fields(*contents, seal)
-
-    def _note(self, shard: int, offset: int) -> None:
-        self._last[shard] = max(self._last[shard], offset)
-
-    def _next_id(self, shard: int) -> str:
-        """``*``, Redis's own choice; but while the clock stands behind the stream, Redis counts up within one
-        millisecond, and before that count outgrows an offset we move on to the next millisecond ourselves.
-        """
-        last = self._last[shard]
-        if last & (SEQ_LIMIT - 1) < SEQ_LIMIT // 2 or self._moved_on_from[shard] == last:
-            return "*"
-        self._moved_on_from[shard] = last  # Once: Redis itself puts later appends after it.
-        return f"{(last >> SEQ_BITS) + 1}-0"
 
     async def _written(self, write: PackedWrite) -> list[bytes]:
         """The ids of the entries, once they are in the log."""
@@ -199,8 +186,7 @@ class LogAppender:
             raise UnavailableError(OVERLOADED, ErrorCode.OVERLOADED)
         loop = asyncio.get_running_loop()
         append = WaitingAppend(write, done=loop.create_future(), began=loop.time())
-        self._waiting.append(append)
-        self.waiting_bytes += len(write[0])
+        self._waiting.add(append)
         self._write_waiting()
         return ids_of(await append.done)
 
@@ -216,28 +202,20 @@ class LogAppender:
         if self._pipeline is None:
             self._connection_begun()
             return
-        batch = self._take()
+        batch = self._waiting.take(most=MAX_WRITE_ENTRIES, most_bytes=MAX_WRITE_BYTES)
         self._under_way.extend(batch)
         self._oldest_began = batch[0].began
         if self.ownership is None:
             self._pipeline.write(b"".join([append.packed for append in batch]))
             return
-        within_s = self._writing_since + WRITE_WITHIN_S - loop.time() - _ANSWER_S
         calls = [(append.packed, append.replies) for append in batch]
-        self._fenced = FencedWrite(self.ownership.epoch, calls, replicas=self._replicas, within_s=within_s)
+        self._fenced = FencedWrite(self.ownership.epoch, calls, replicas=self._replicas, within_s=self._left_s())
         self._pipeline.write(self._fenced.packed)
 
-    def _take(self) -> list[WaitingAppend]:
-        """The appends of the next write: all waiting ones, within the limits, and at least one."""
-        batch: list[WaitingAppend] = []
-        size = 0
-        while self._waiting and len(batch) < MAX_WRITE_ENTRIES:
-            size += len(self._waiting[0].packed)
-            if batch and size > MAX_WRITE_BYTES:
-                break
-            batch.append(self._waiting.popleft())
-            self.waiting_bytes -= len(batch[-1].packed)
-        return batch
+    def _left_s(self) -> float:
+        """The time for confirmations of the write under way."""
+        began = self._writing_since
+        return 0.0 if began is None else began + WRITE_WITHIN_S - asyncio.get_running_loop().time() - _ANSWER_S
 
     def _replied(self, reply: Any) -> None:
         if not self._under_way:
@@ -252,28 +230,61 @@ class LogAppender:
                 self._write_waiting()
 
     def _end_fenced(self, write: FencedWrite) -> None:
-        failure, loss, self._fenced = write.failure, write.loss, None
+        failure, loss = write.failure, write.loss
         if loss is not None and self.ownership is not None:
             self.ownership.note(loss)
-        if write.is_elsewhere:
-            self._send_elsewhere()
+        if write.is_broken_off:
+            self._go_on_elsewhere(RedisConnectionError())
             return
+        if write.is_elsewhere:
+            self._put_back()
+            self._close_pipeline()
+            self._write_waiting()
+            return
+        self._fenced = None
         if failure is None:
-            for append, replies in zip(self._under_way, write.answers(), strict=True):
-                append.take_all(replies)
-            self._under_way.clear()
-            self._end_write(self._oldest_began)
+            self._answer(write.answers())
         if failure is not None or loss is not None:
             self._fail_all(failure or loss or RedisConnectionError())
         self._write_waiting()
 
-    def _send_elsewhere(self) -> None:
-        """Send a refused write again, to the server that is the primary now."""
-        self._waiting.extendleft(reversed(self._under_way))
-        self.waiting_bytes += sum(len(append.packed) for append in self._under_way)
+    def _answer(self, answers: Sequence[list[Any]]) -> None:
+        for append, replies in zip(self._under_way, answers, strict=True):
+            append.take_all(replies)
         self._under_way.clear()
+        self._end_write(self._oldest_began)
+
+    def _go_on_elsewhere(self, cause: Exception) -> None:
+        """The connection is over: settle a write of the owner on the next one."""
+        if self._fenced is None:
+            self._fail_all(cause)
+            return
+        self._broken = self._fenced
         self._close_pipeline()
-        self._write_waiting()
+        self._connection_begun()
+
+    async def _settle(self, connection: AbstractConnection) -> None:
+        """Answer the callers of a write that was broken off, or let it be sent again."""
+        broken = self._broken
+        if broken is None:
+            return
+        if not self._connections.is_certain:
+            raise UnsettledError("Redis does not name its run (run_id of INFO).")
+        ids = await ids_in_log(connection, broken.word, broken.calls)
+        if ids is not None:
+            await confirm(connection, self._replicas, self._left_s())
+        if self._broken is not broken:  # its limit is over
+            return
+        self._broken = None
+        if ids is None:
+            self._put_back()
+        else:
+            self._answer(ids)
+
+    def _put_back(self) -> None:
+        """Let a write that is not in the log be sent again, before those that wait."""
+        self._waiting.put_back(self._under_way)
+        self._under_way.clear()
 
     def _close_pipeline(self) -> None:
         if self._pipeline is not None:
@@ -302,10 +313,9 @@ class LogAppender:
     def _fail_all(self, cause: BaseException) -> None:
         """Also fail the queued appends: they have waited as long for the same Redis."""
         self._close_pipeline()
-        failed = [*self._under_way, *self._waiting]
+        self._broken = None
+        failed = [*self._under_way, *self._waiting.take(most=len(self._waiting), most_bytes=self.waiting_bytes)]
         self._under_way.clear()
-        self._waiting.clear()
-        self.waiting_bytes = 0
         if failed:
             self._end_write(failed[0].began)
         for append in failed:
@@ -327,18 +337,16 @@ class LogAppender:
         self._write_waiting()
 
     async def _connected(self) -> Pipeline | None:
-        """A connection to a Redis that has loaded its log; None after the time limit, without waiting callers.
-
-        Nothing of the write has been sent yet, so it can wait for a restart of Redis.
-        """
+        """A connection to a Redis that has loaded its log; None after the time limit, without waiting callers."""
         loop = asyncio.get_running_loop()
         give_up_at = loop.time() + WRITE_WITHIN_S
-        while self._waiting or loop.time() < give_up_at:
+        hooks: Any = {"settle": self._settle, "on_reply": self._replied, "on_end": self._go_on_elsewhere}
+        while self._waiting or self._under_way or loop.time() < give_up_at:
             try:
-                return await self._connections.open(self._last, on_reply=self._replied, on_end=self._fail_all)
-            except FencedError as error:
+                return await self._connections.open(self._entries.last, **hooks)
+            except (FencedError, UnsettledError) as error:
                 self._fail_all(error)
                 return None
-            except (RedisError, OSError):
+            except (RedisError, OSError, RuntimeError):  # the last one for a socket that closed under the client
                 await asyncio.sleep(_RECONNECT_EVERY_S)
         return None

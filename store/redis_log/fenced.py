@@ -12,6 +12,7 @@ An entry that Redis refuses fails its own caller. A transaction that is dropped 
 Errors  as replies: see ``FencedWrite``
 """
 
+import os
 from collections.abc import Sequence
 from typing import Any, Final
 
@@ -21,25 +22,29 @@ from redis.exceptions import ResponseError
 
 from clearhold.store.redis_log.pipeline import command
 from clearhold.store.redis_log.replication import NotReplicatedError, require_replicas, wait_of
-from clearhold.store.redis_log.writes import EPOCH, OWNER, PackedWrite
+from clearhold.store.redis_log.writes import EPOCH, OWNER, WRITTEN, PackedWrite
 
 _OWNER_READ: Final = ("HMGET", OWNER, "epoch", "node", "address")
 _BEGIN: Final = command("MULTI")
 _END: Final = command("EXEC") + command("WATCH", EPOCH) + command(*_OWNER_READ)
 _END_REPLIES: Final = 3
 _ELSEWHERE: Final = ("READONLY", "MOVED")
+_DEMOTED: Final = "UNBLOCKED"
+_WORD_BYTES: Final = 16
 
 
 class FencedWrite:
-    """One write, and its replies. ``packed`` are its commands."""
+    """One write, and its replies. ``packed`` are its commands; ``word`` is in the log's Redis if its entries are."""
 
     def __init__(self, epoch: int, calls: Sequence[PackedWrite], *, replicas: int, within_s: float) -> None:
         """``replicas``, where not 0, must confirm it within ``within_s``."""
         wait = (command(*wait_of(replicas, within_s)),) if replicas else ()
-        self.packed = b"".join((_BEGIN, *(commands for commands, _ in calls), _END, *wait))
+        self.calls, self.word = calls, os.urandom(_WORD_BYTES)
+        commands = (packed for packed, _ in calls)
+        self.packed = b"".join((_BEGIN, command("SET", WRITTEN, self.word), *commands, _END, *wait))
         self._epoch, self._replicas = epoch, replicas
         self._counts = [count for _, count in calls]
-        self._accepting = 1 + sum(self._counts)  # replies before that of EXEC, which only accept a command
+        self._accepting = 2 + sum(self._counts)  # replies before that of EXEC, which only accept a command
         self._ends: list[Any] = []
         self._refusal: ResponseError | None = None
 
@@ -57,6 +62,11 @@ class FencedWrite:
     def is_elsewhere(self) -> bool:
         """Whether this server is no longer the primary: nothing was appended, and another server may take it."""
         return self._refusal is not None and str(self._refusal).startswith(_ELSEWHERE)
+
+    @property
+    def is_broken_off(self) -> bool:
+        """Whether the server became a replica during WAIT: the next primary may lack the entries, or have them."""
+        return self._replicas > 0 and str(self._ends[_END_REPLIES]).startswith(_DEMOTED)
 
     @property
     def failure(self) -> Exception | None:
@@ -82,7 +92,7 @@ class FencedWrite:
 
     def answers(self) -> list[list[Any]]:
         """The replies to the commands of each caller, in order, where there is no ``failure``."""
-        replies, place, answers = self._ends[0], 0, []
+        replies, place, answers = self._ends[0], 1, []
         for count in self._counts:
             answers.append(replies[place : place + count])
             place += count

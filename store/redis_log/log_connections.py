@@ -1,6 +1,6 @@
 """The connections of the appender: one at a time, to the server that has the log, behind all that the last one sent."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
 import redis.asyncio
@@ -28,11 +28,22 @@ class LogConnections:
         pipeline.close()
         self._former = pipeline.connection
 
+    @property
+    def is_certain(self) -> bool:
+        """Whether nothing that was sent on a former connection can still arrive."""
+        return self._last_connection.is_certain
+
     async def open(
-        self, last: Sequence[int], *, on_reply: Callable[[Any], None], on_end: Callable[[Exception], None]
+        self,
+        last: Sequence[int],
+        *,
+        settle: Callable[[AbstractConnection], Awaitable[None]],
+        on_reply: Callable[[Any], None],
+        on_end: Callable[[Exception], None],
     ) -> Pipeline:
         """A new connection to a Redis that has all entries up to ``last``, the highest confirmed offset of each shard;
-        raises the client's errors, and FencedError when another service has taken the log.
+        ``settle`` is its first user. Raises the client's errors and those of ``settle``, and FencedError when another
+        service has taken the log.
         """
         if self._former is not None:
             await self._release(self._former)
@@ -47,6 +58,7 @@ class LogConnections:
             if self._ownership is not None:
                 await load_library_on(connection)
                 await self._begin_fence(connection, self._ownership)
+            await settle(connection)
         except BaseException:
             await self._release(connection)
             raise

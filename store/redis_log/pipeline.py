@@ -167,21 +167,26 @@ class SameLog:
 
 class LastConnection:
     """Ends the former connection of the appender in Redis before a new one is used: entries that are still on their way
-    there would come behind later ones, as if they had been moved. Their callers know that they were not confirmed.
+    there would come behind later ones, as if they had been moved.
     """
 
     def __init__(self) -> None:
-        self._former: tuple[bytes | None, Any] = None, None
+        self._former: dict[bytes | None, Any] = {}  # the last connection to each run of a server
+
+    @property
+    def is_certain(self) -> bool:
+        """Whether nothing of a former connection can still arrive; a server that names no run shows it never."""
+        return None not in self._former
 
     async def replace_by(self, connection: AbstractConnection) -> None:
         questions = (("INFO", "server"), ("CLIENT", "ID"))
         await connection.send_packed_command(connection.pack_commands(questions))
         about = await connection.read_response(disable_decoding=True)
-        current = _run_id(about), await connection.read_response()
-        if current[0] is not None and self._former[0] == current[0]:  # each run of a server counts from 1
-            await connection.send_command("CLIENT", "KILL", "ID", self._former[1])
+        run, number = _run_id(about), await connection.read_response()
+        if run is not None and run in self._former:  # each run of a server counts from 1
+            await connection.send_command("CLIENT", "KILL", "ID", self._former[run])
             await connection.read_response()
-        self._former = current
+        self._former[run] = number
 
 
 def _run_id(about: bytes) -> bytes | None:

@@ -1,6 +1,8 @@
-"""A caller of the appender that waits for its answer."""
+"""The callers of the appender that wait for their answers."""
 
 import asyncio
+from collections import deque
+from collections.abc import Sequence
 from typing import Any, Final
 
 from redis.exceptions import ResponseError
@@ -48,3 +50,35 @@ class WaitingAppend:
             refusal = UnavailableError(UNAVAILABLE)
             refusal.__cause__ = cause
             self.done.set_exception(refusal)
+
+
+class WaitingAppends:
+    """Those whose entries are not sent yet, in calling order."""
+
+    def __init__(self) -> None:
+        self._appends: deque[WaitingAppend] = deque()
+        self.size_bytes = 0
+
+    def __len__(self) -> int:
+        return len(self._appends)
+
+    def add(self, append: WaitingAppend) -> None:
+        self._appends.append(append)
+        self.size_bytes += len(append.packed)
+
+    def put_back(self, appends: Sequence[WaitingAppend]) -> None:
+        """Place appends that were taken before all others again."""
+        self._appends.extendleft(reversed(appends))
+        self.size_bytes += sum(len(append.packed) for append in appends)
+
+    def take(self, *, most: int, most_bytes: int) -> list[WaitingAppend]:
+        """The first ones, within both limits, and at least one."""
+        taken: list[WaitingAppend] = []
+        size = 0
+        while self._appends and len(taken) < most:
+            size += len(self._appends[0].packed)
+            if taken and size > most_bytes:
+                break
+            taken.append(self._appends.popleft())
+            self.size_bytes -= len(taken[-1].packed)
+        return taken

@@ -17,6 +17,9 @@ OWNER: Final = "log:owner"
 EPOCH: Final = "log:epoch"
 """The epoch of the owner once more: a key that is written only when the log is taken, and that writes watch."""
 
+WRITTEN: Final = "log:written"
+"""A word of the newest write of the owner, which that write sets in its transaction (``broken_write.py``)."""
+
 HANDED_OVER: Final = b"handed over"
 """The beat of an owner that has not taken yet the log that was handed to it."""
 
