@@ -233,13 +233,8 @@ class LogAppender:
         failure, loss = write.failure, write.loss
         if loss is not None and self.ownership is not None:
             self.ownership.note(loss)
-        if write.is_broken_off:
-            self._go_on_elsewhere(RedisConnectionError())
-            return
         if write.is_elsewhere:
-            self._put_back()
-            self._close_pipeline()
-            self._write_waiting()
+            self._go_on_elsewhere(RedisConnectionError())
             return
         self._fenced = None
         if failure is None:
@@ -282,7 +277,7 @@ class LogAppender:
             self._answer(ids)
 
     def _put_back(self) -> None:
-        """Let a write that is not in the log be sent again, before those that wait."""
+        """Let a write that is not in the log be sent again, before the waiting ones."""
         self._waiting.put_back(self._under_way)
         self._under_way.clear()
 

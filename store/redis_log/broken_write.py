@@ -40,8 +40,8 @@ async def ids_in_log(connection: AbstractConnection, word: bytes, calls: Sequenc
     for entries in sent:
         ids.append([])
         for key, *fields in entries:
-            entry_id, *found = stored[key].pop()
-            if found != fields:
+            entry_id, *stored_fields = stored[key].pop()
+            if stored_fields != fields:
                 raise UnsettledError(f"The end of {key.decode()} in the log is not the write that was broken off.")
             ids[-1].append(entry_id)
     return ids

@@ -28,8 +28,7 @@ _OWNER_READ: Final = ("HMGET", OWNER, "epoch", "node", "address")
 _BEGIN: Final = command("MULTI")
 _END: Final = command("EXEC") + command("WATCH", EPOCH) + command(*_OWNER_READ)
 _END_REPLIES: Final = 3
-_ELSEWHERE: Final = ("READONLY", "MOVED")
-_DEMOTED: Final = "UNBLOCKED"
+_ELSEWHERE: Final = ("READONLY", "MOVED", "UNBLOCKED")
 _WORD_BYTES: Final = 16
 
 
@@ -60,13 +59,11 @@ class FencedWrite:
 
     @property
     def is_elsewhere(self) -> bool:
-        """Whether this server is no longer the primary: nothing was appended, and another server may take it."""
-        return self._refusal is not None and str(self._refusal).startswith(_ELSEWHERE)
-
-    @property
-    def is_broken_off(self) -> bool:
-        """Whether the server became a replica during WAIT: the next primary may lack the entries, or have them."""
-        return self._replicas > 0 and str(self._ends[_END_REPLIES]).startswith(_DEMOTED)
+        """Whether this server is no longer the primary: another may have the entries, or may take them. It refused
+        them, or became a replica during WAIT.
+        """
+        answers = [self._refusal, *self._ends[_END_REPLIES:]]
+        return any(str(each).startswith(_ELSEWHERE) for each in answers)
 
     @property
     def failure(self) -> Exception | None:
