@@ -33,6 +33,7 @@ _OF_CONNECTION: Final = frozenset(
         HOP,
     }
 )
+_OF_ANSWER: Final = _OF_CONNECTION | {b"date"}  # the server of this node states its time
 
 log = structlog.get_logger()
 
@@ -64,7 +65,7 @@ class OwnerProxy:
             log.warning("owner_not_reached", owner=owner, error=f"{type(error).__name__}: {error}")
             return False
         try:
-            own = [(name.lower(), value) for name, value in answer.headers.raw if name.lower() not in _OF_CONNECTION]
+            own = [(name.lower(), value) for name, value in answer.headers.raw if name.lower() not in _OF_ANSWER]
             await send({"type": "http.response.start", "status": answer.status_code, "headers": own})
             async for part in answer.aiter_raw():
                 await send({"type": "http.response.body", "body": part, "more_body": True})

@@ -26,6 +26,9 @@ SILENT_S: Final = 24 * 60 * 60
 """The silence after which a member no longer holds up the trims."""
 
 OWNING: Final = "owner"
+FORMER: Final = "former owner"
+"""The role of an owner that ended without a last report."""
+
 JOINING: Final = "joining"
 """The role of a node whose directory is being made."""
 
@@ -73,12 +76,16 @@ def leave(client: redis.Redis, node: str) -> bool:
 
 
 def members_of(client: redis.Redis) -> list[SeenMember]:
-    """All members, by node."""
+    """All members, by node; one of them at most has the role of the owner."""
     stored: dict[bytes, bytes] = client.execute_command("HGETALL", MEMBERS)
+    owner: bytes | None = client.execute_command("HGET", OWNER, "node")
     members = []
     for node, value in sorted(stored.items()):
-        seen_ms, _, report = value.partition(b" ")
-        members.append(SeenMember(node.decode(), int(seen_ms) * 1_000, _MEMBER.decode(report)))
+        seen_ms, _, body = value.partition(b" ")
+        report = _MEMBER.decode(body)
+        if report.role == OWNING and node != owner:
+            report = msgspec.structs.replace(report, role=FORMER)
+        members.append(SeenMember(node.decode(), int(seen_ms) * 1_000, report))
     return members
 
 

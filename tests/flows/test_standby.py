@@ -243,6 +243,7 @@ def test_given_a_standby_that_passes_requests_on_then_the_owner_answers_them_onc
     assert len(listed.json()["data"]) == 1
     assert (unknown.status_code, unknown.json()["code"]) == (http.client.NOT_FOUND, "transfer_not_found")
     assert unknown.headers["X-Request-Id"] == unknown.json()["requestId"]
+    assert len(unknown.headers.get_list("Date")) == 1
     assert ready.json()["role"] == "standby"
     assert (hops.status_code, hops.json()["code"]) == (http.client.SERVICE_UNAVAILABLE, "standby")
     assert (refused.status_code, refused.json()["code"]) == (http.client.SERVICE_UNAVAILABLE, "unavailable")

@@ -126,6 +126,29 @@ def test_given_a_former_owner_then_it_drops_no_member(
     assert len(members_of(log_redis)) == 1
 
 
+def test_given_an_owner_that_ended_without_a_last_report_then_it_is_listed_as_the_former_one_until_it_owns_again(
+    log_redis: Redis, owner: LogOwnership, membership: Membership, redis_server: EmbeddedRedis
+) -> None:
+    membership.report({}, behind_s=0.0)
+    joined(log_redis, "node_next")
+    roles = [{each.node: each.report.role for each in members_of(log_redis)}]
+    with closing(connect_sync(redis_server.socket_path)) as client:
+        taken(client, LogNode("node_next", "boot"), "http://next", take_over=True).release()
+        roles.append({each.node: each.report.role for each in members_of(log_redis)})
+        joined(log_redis, "node_next", role="owner")
+        roles.append({each.node: each.report.role for each in members_of(log_redis)})
+        owner.release()
+        taken(client, HERE, "http://here", take_over=True).release()
+        roles.append({each.node: each.report.role for each in members_of(log_redis)})
+
+    assert roles == [
+        {HERE.id: "owner", "node_next": "standby"},
+        {HERE.id: "former owner", "node_next": "standby"},
+        {HERE.id: "former owner", "node_next": "owner"},
+        {HERE.id: "owner", "node_next": "former owner"},
+    ]
+
+
 _OFFSETS = st.lists(st.integers(BIG, BIG + 40), min_size=SHARDS, max_size=SHARDS)
 
 
