@@ -253,7 +253,8 @@ def succession(
         return shared.write
     client = opened.enter_context(closing(connect_sync(target, answers_within_s=ANSWERS_WITHIN_S)))
     shards = range(stores.progress.shards)
-    tail = ControlTail(stores.registry, LogReader(client, shards, seals=seals))
+    keys = stores.record.signing_keys
+    tail = ControlTail(stores.registry, LogReader(client, shards, seals=seals), keys.follow)
     deliveries = DeliveryTail(client, stores.database, engine.put_rows)
     successor = Successor(
         engine=engine,

@@ -39,6 +39,7 @@ from clearhold.store.lake.log_segments import ControlCopy, LogSegments
 from clearhold.store.nodes.joined import is_joined, mark_joined
 from clearhold.store.nodes.members import require_kept
 from clearhold.store.nodes.sealed_files import sealed_files
+from clearhold.store.nodes.shared_keys import KeysInLog
 from clearhold.store.record.chain import Holes
 from clearhold.store.record.checkpoints import CheckpointLog, RecordCheckpoints
 from clearhold.store.record.reading import LastVerifications
@@ -161,7 +162,7 @@ def open_stores(
 ) -> Stores:
     clock, shards, box = SteadyClock(), data_dir.shards, SecretBox(data_dir.master_key())
     reading, hot = opened.enter_context(closing(connect_sync(begun.target))), connect_async(begun.target)
-    ownership, replicas = begun.ownership, begun.replicas
+    ownership, replicas, in_log = begun.ownership, begun.replicas, _keys_in_log(begun, opened)
     reader = LogReader(reading, range(shards), seals=data_dir.entry_seals(), replicas=replicas)
     appender = _appender(data_dir, begun, hot, reader)
     clock.compare(reader.newest_at())
@@ -192,7 +193,7 @@ def open_stores(
         record=wired_record(
             database,
             data_dir.record_dir,
-            signing_keys=open_signing_keys(data_dir, database, box=box, clock=clock),
+            signing_keys=open_signing_keys(data_dir, database, box=box, clock=clock, in_log=in_log),
             clock=clock,
             registry=registry,
             base_url=base_url,
@@ -200,6 +201,14 @@ def open_stores(
         sealed_backup=partial(_sealed_backup, data_dir, begun.target, clock),
         ownership=ownership,
     )
+
+
+def _keys_in_log(begun: BegunLog, opened: ExitStack) -> KeysInLog | None:
+    """Of a log that several nodes may have."""
+    if begun.ownership is None:
+        return None
+    client = opened.enter_context(closing(connect_sync(begun.target)))
+    return KeysInLog(client, begun.ownership, replicas=begun.replicas)
 
 
 def _sealed_backup(data_dir: DataDir, target: str | Path, clock: Clock) -> Generator[bytes, None, None]:

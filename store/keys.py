@@ -6,7 +6,8 @@ and not used, until caches of the published keys have fetched it. Then it signs 
 published as long as its signatures must be verified: a proof ends after 24 hours, a checkpoint never.
 
 File    ``signing-keys.json`` in the data directory, written by the serving process alone and replaced as a whole. A
-        removed key stays in it: its signatures are still compared when the record is opened
+        removed key stays in it: its signatures are still compared when the record is opened. The nodes of one log have
+        the same keys (``nodes/shared_keys.py``)
 Errors  ``StartupError`` for a file that cannot be read, or whose keys the master key does not open; NotFoundError for
         an unknown kid; ConflictError while a new key of the purpose is announced; ``UnsealError`` for a text that was
         sealed under another key, or changed since
@@ -182,13 +183,17 @@ class SigningKeys:
 
     @classmethod
     def open(cls, path: Path, *, box: SecretBox, clock: Clock, purposes: Iterable[KeyPurpose]) -> "SigningKeys":
-        signing_keys = cls(_read(path, box), path=path, box=box, clock=clock)
-        missing = sorted(set(purposes) - {key.purpose for key in signing_keys._keys})
-        if missing:
-            now = _now(clock)
-            fresh = (_key(Ed25519PrivateKey.generate(), purpose, now, now) for purpose in missing)
-            signing_keys._replace((*signing_keys._keys, *fresh))
+        signing_keys = cls(read_keys(path, box), path=path, box=box, clock=clock)
+        signing_keys.create(purposes)
         return signing_keys
+
+    def create(self, purposes: Iterable[KeyPurpose]) -> None:
+        """Create a key for each purpose that has none."""
+        missing = sorted(set(purposes) - {key.purpose for key in self._keys})
+        if missing:
+            now = _now(self._clock)
+            fresh = (_key(Ed25519PrivateKey.generate(), purpose, now, now) for purpose in missing)
+            self._replace((*self._keys, *fresh))
 
     def signing(self, purpose: KeyPurpose) -> SigningKey:
         """The key that signs now."""
@@ -215,6 +220,9 @@ class SigningKeys:
 
     def removed_public_keys(self, purpose: KeyPurpose) -> list[bytes]:
         return [key.public for key in self._keys if key.purpose is purpose and key.removed_at is not None]
+
+    def follow(self) -> None:
+        """Take over what other nodes of the log have changed, where it may have any."""
 
     def announce(self, purpose: KeyPurpose) -> SigningKey:
         """A new key, published from now on; it signs once caches have had time to fetch it."""
@@ -247,7 +255,8 @@ class SigningKeys:
             return removed
 
     def _replace(self, keys: tuple[SigningKey, ...]) -> None:
-        _write(self._path, keys, self._box)
+        with durable_file(self._path) as file:
+            file.write(content_of(keys, self._box))
         self._keys = keys
 
 
@@ -277,16 +286,21 @@ def _key(
     )
 
 
-def _read(path: Path, box: SecretBox) -> tuple[SigningKey, ...]:
+def read_keys(path: Path, box: SecretBox) -> tuple[SigningKey, ...]:
+    """The keys of a file; none without one."""
     try:
-        stored = msgspec.json.decode(path.read_bytes(), type=tuple[_StoredKey, ...])
-        return tuple(_opened(key, box) for key in stored)
+        return keys_in(path.read_bytes(), box)
     except FileNotFoundError:
         return ()
     except (msgspec.MsgspecError, ValueError) as error:
         raise StartupError(f"{path} is damaged: {error}.") from error
     except UnsealError as error:
         raise StartupError(f"The master key does not open {path}: {error}") from error
+
+
+def keys_in(content: bytes, box: SecretBox) -> tuple[SigningKey, ...]:
+    """The keys in the contents of a file."""
+    return tuple(_opened(key, box) for key in msgspec.json.decode(content, type=tuple[_StoredKey, ...]))
 
 
 def _opened(key: _StoredKey, box: SecretBox) -> SigningKey:
@@ -307,7 +321,8 @@ def _instant(text: str) -> int:
     return at
 
 
-def _write(path: Path, keys: tuple[SigningKey, ...], box: SecretBox) -> None:
+def content_of(keys: Iterable[SigningKey], box: SecretBox) -> bytes:
+    """The contents of a file with these keys."""
     stored = [
         _StoredKey(
             kid=key.kid,
@@ -320,8 +335,7 @@ def _write(path: Path, keys: tuple[SigningKey, ...], box: SecretBox) -> None:
         )
         for key in keys
     ]
-    with durable_file(path) as file:
-        file.write(msgspec.json.format(msgspec.json.encode(stored)) + b"\n")
+    return msgspec.json.format(msgspec.json.encode(stored)) + b"\n"
 
 
 def _base64url(raw: bytes) -> str:

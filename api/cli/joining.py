@@ -27,11 +27,12 @@ from clearhold.store.backup import PASSING, unpacked
 from clearhold.store.clock import SystemClock
 from clearhold.store.data_dir import DataDir, LogIdentity, read_layout
 from clearhold.store.errors import StartupError
-from clearhold.store.keys import SecretBox, SigningKeys
+from clearhold.store.keys import SecretBox
 from clearhold.store.lake.log_segments import LogSegments
 from clearhold.store.nodes.joined import mark_joined
 from clearhold.store.nodes.members import JOINING, Member, covered_of, leave, report_member
 from clearhold.store.nodes.sealed_files import unseal_files
+from clearhold.store.nodes.shared_keys import KeysInLog, opened_keys
 from clearhold.store.redis_log.connect import check_external, connect_sync
 from clearhold.store.redis_log.links import LINKS_BASE
 from clearhold.store.redis_log.owner import node_of
@@ -147,9 +148,8 @@ def _rebuilt(
         seals = data_dir.entry_seals()
         reader = LogReader(client, range(data_dir.shards), seals=seals)
         segments = LogSegments(data_dir.lake_dir, seals=seals)
-        keys = SigningKeys.open(
-            data_dir.signing_keys_path, box=SecretBox(data_dir.master_key()), clock=SystemClock(), purposes=()
-        )
+        box, in_log = SecretBox(data_dir.master_key()), KeysInLog(client)
+        keys = opened_keys(data_dir.signing_keys_path, box=box, clock=SystemClock(), in_log=in_log)
         link_log = followed_link_log(redis_url, opened, replicas=setting("redis_replicas", os.environ) or 0)
         with screen.status("making the database") as status:
             return rebuild(

@@ -24,6 +24,7 @@ from clearhold.store.joining.joining import Joining, name_of
 from clearhold.store.keys import SecretBox, SigningKeys
 from clearhold.store.lake.log_segments import LogSegments
 from clearhold.store.lake.segment_files import DamagedSegmentError
+from clearhold.store.nodes.shared_keys import KeysInLog, opened_keys
 from clearhold.store.redis_log.connect import EmbeddedRedis, check_external, connect_sync, redis_target
 from clearhold.store.redis_log.owned import owned_log
 from clearhold.store.redis_log.reader import LogReader
@@ -80,7 +81,8 @@ def rebuilt(data: Path, *, accept_loss: bool, is_restoring: bool = False) -> Reb
         client = opened.enter_context(closing(connect_sync(target)))
         reader = LogReader(client, range(data_dir.shards), seals=seals)
         box = SecretBox(data_dir.master_key())
-        keys = SigningKeys.open(data_dir.signing_keys_path, box=box, clock=clock, purposes=())
+        in_log = None if ownership is None else KeysInLog(client)
+        keys = opened_keys(data_dir.signing_keys_path, box=box, clock=clock, in_log=in_log)
         link_log = opened_link_log(target, ownership, opened, replicas=setting("redis_replicas", os.environ) or 0)
         with screen.status("reading the chain files") as status:
             return rebuild_database(

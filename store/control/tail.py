@@ -23,10 +23,12 @@ log = structlog.get_logger()
 
 
 class ControlTail:
-    """Applies to a registry the entries of another writer. ``reader`` belongs to it."""
+    """Applies to a registry the entries of another writer, and follows its signing keys by ``follow_keys``. ``reader``
+    belongs to it.
+    """
 
-    def __init__(self, registry: Registry, reader: LogReader) -> None:
-        self._registry, self._reader = registry, reader
+    def __init__(self, registry: Registry, reader: LogReader, follow_keys: Callable[[], None]) -> None:
+        self._registry, self._reader, self._follow_keys = registry, reader, follow_keys
         self._failure: str | None = None
 
     async def read_new(self) -> int:
@@ -34,6 +36,7 @@ class ControlTail:
         async with self._registry.writing:
             entries = await asyncio.to_thread(self._new_entries)
             self._registry.tenancy.load(entries)
+        await asyncio.to_thread(self._follow_keys)
         return len(entries)
 
     async def run(self, is_followed: Callable[[], bool]) -> None:

@@ -42,6 +42,7 @@ from clearhold.store.joining.agreement import (
 )
 from clearhold.store.keys import KeyPurpose, SecretBox, SigningKeys
 from clearhold.store.lake.log_segments import ControlCopy, LogSegments
+from clearhold.store.nodes.shared_keys import KeysInLog, opened_keys
 from clearhold.store.record.checkpoints import CheckpointLog
 from clearhold.store.record.signed_trees import NoteError, opened_note
 from clearhold.store.redis_log.connect import connect_sync
@@ -97,7 +98,12 @@ _ID: Final = msgspec.json.Decoder(_WithId)
 
 
 def open_signing_keys(
-    data_dir: DataDir, database: duckdb.DuckDBPyConnection, *, box: SecretBox, clock: Clock
+    data_dir: DataDir,
+    database: duckdb.DuckDBPyConnection,
+    *,
+    box: SecretBox,
+    clock: Clock,
+    in_log: KeysInLog | None = None,
 ) -> SigningKeys:
     """The keys that sign the record, minted only if there are no keys yet."""
     path = data_dir.signing_keys_path
@@ -109,7 +115,8 @@ def open_signing_keys(
         raise StartupError(
             f"{path} is missing, and the record of {data_dir.path} was signed with its keys. Put your copy of it back."
         )
-    public_keys = SigningKeys.open(path, box=box, clock=clock, purposes=()).public_keys(KeyPurpose.CHECKPOINT)
+    keys = opened_keys(path, box=box, clock=clock, in_log=in_log)
+    public_keys = keys.public_keys(KeyPurpose.CHECKPOINT)
     for tenant_id, chain, note in notes:
         try:
             opened_note(note, public_keys)
@@ -118,7 +125,8 @@ def open_signing_keys(
                 f"{path} does not hold the key that signed the chain {chain} of tenant {tenant_id}. Put your copy of "
                 "that file back."
             ) from error
-    return SigningKeys.open(path, box=box, clock=clock, purposes=KeyPurpose)
+    keys.create(KeyPurpose)
+    return keys
 
 
 def check_decisions(reader: LogReader, database: duckdb.DuckDBPyConnection, committed: Mapping[int, int]) -> None:

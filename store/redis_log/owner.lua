@@ -156,6 +156,16 @@ local function trim_links(keys, args)
   return redis.call('XTRIM', keys[2], 'MINID', string.format('%.0f-0', tonumber(args[2]) + 1))
 end
 
+-- Keys: owner, another key. Arguments: epoch, the new value of that key.
+local function put(keys, args)
+  local refused = refusal(keys[1], args[1])
+  if refused then
+    return refused
+  end
+  redis.call('SET', keys[2], args[2])
+  return 1
+end
+
 -- Keys: owner, the epoch. Arguments: epoch, and of the next owner node, boot and address. The next owner may take the log
 -- at once, any other one after a silence. This epoch has ended.
 local function hand_over(keys, args)
@@ -171,6 +181,7 @@ local function hand_over(keys, args)
 end
 
 redis.register_function('clearhold_append_links', append_links)
+redis.register_function('clearhold_put', put)
 
 -- A server at its memory limit refuses entries, and still has an owner that may trim it.
 local ALWAYS = {'allow-oom'}

@@ -1,5 +1,6 @@
 """A second node stands by for the log in a named Redis, and takes over in place when the owner is gone."""
 
+import base64
 import contextlib
 import http.client
 import os
@@ -9,13 +10,14 @@ import time
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import httpx
 import pytest
 
 from clearhold.store.nodes.joined import mark_joined
 from clearhold.store.nodes.members import members_of
+from clearhold.store.record.signed_trees import NoteError, opened_note
 from clearhold.store.redis_log.connect import connect_sync
 from clearhold.store.redis_log.owner import FENCED_EXIT
 from tests.api.cli.test_mixed_up import refusal
@@ -187,6 +189,44 @@ def test_given_an_owner_that_was_stopped_when_it_goes_on_then_it_is_fenced_and_h
         assert nodes.one.ended_with(within_s=60) == FENCED_EXIT
     assert transfers_in(nodes.one.data) == ["acht_1", "acht_2", "acht_3"]
     assert transfers_in(two.data) == ["acht_1", "acht_2", "acht_3", "acht_4"]
+
+
+@pytest.mark.parametrize("was_stopped", [True, False])
+def test_given_keys_announced_and_removed_on_the_owner_when_it_is_killed_then_the_standby_publishes_and_signs_alike(
+    nodes: Nodes, *, was_stopped: bool
+) -> None:
+    nodes.join()
+    admin = {"Authorization": f"Bearer {ADMIN_TOKEN}", "X-Operator": "test", "Content-Type": "application/json"}
+    with nodes.one, contextlib.ExitStack() as ending:
+        if was_stopped:
+            ending.enter_context(nodes.two)
+            nodes.two.stop()
+        else:
+            ending.enter_context(nodes.two)
+        announced = nodes.one.ask("POST", "/api/admin/signing-keys", admin, b'{"purpose":"proof"}', expect=201)
+        keys: Any = nodes.one.ask("GET", "/api/admin/signing-keys", admin)
+        (signing,) = [key for key in keys if (key["purpose"], key["state"]) == ("checkpoint", "signing")]
+        nodes.one.ask("DELETE", f"/api/admin/signing-keys/{signing['kid']}", admin)
+        if was_stopped:
+            nodes.two.start()
+        else:
+            time.sleep(REGISTRIES_WITHIN_S)
+        nodes.post(nodes.one, "acht_3")
+        paths = ("/.well-known/jwks.json", "/api/signing-keys")
+        before = [get(nodes.one, path, nodes.bank.token).json() for path in paths]
+        eventually(lambda: get(nodes.two, "/readyz").json()["behindSeconds"] == 0)
+        nodes.one.kill()
+
+        nodes.post(nodes.two, "acht_4")
+        after = [get(nodes.two, path, nodes.bank.token).json() for path in paths]
+        note = get(nodes.two, "/api/record/checkpoint?chain=actions", nodes.bank.token).text
+    (new,) = [key for key in after[1] if (key["purpose"], key["state"]) == ("checkpoint", "signing")]
+    (removed,) = [key for key in after[1] if key["state"] == "removed"]
+    assert after == before
+    assert announced["kid"] in {key["kid"] for key in after[0]["keys"]}
+    opened_note(note, [base64.urlsafe_b64decode(new["x"] + "=")])
+    with pytest.raises(NoteError):
+        opened_note(note, [base64.urlsafe_b64decode(removed["x"] + "=")])
 
 
 def test_given_deliveries_of_the_owner_when_it_is_killed_then_the_standby_delivers_the_new_ones_alone(

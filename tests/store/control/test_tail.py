@@ -35,7 +35,7 @@ async def standby(redis_server: EmbeddedRedis, log_redis: Redis, clock: FrozenCl
 @pytest.fixture
 def tail(redis_server: EmbeddedRedis, standby: Opened) -> Iterator[ControlTail]:
     with closing(connect_sync(redis_server.socket_path)) as client:
-        yield ControlTail(standby.registry, LogReader(client, range(SHARDS)))
+        yield ControlTail(standby.registry, LogReader(client, range(SHARDS)), lambda: None)
 
 
 async def test_given_an_owner_that_writes_when_a_node_follows_then_it_knows_the_same_and_each_entry_once(
@@ -109,7 +109,8 @@ async def test_given_a_forged_control_entry_when_followed_then_it_has_no_effect(
     tenant, _ = await owner.registry.create_tenant(slug="first", name="First")
     assert log_redis.xlen(control_key(tenant.id)) == 1  # without a seal, as another program would write it
     with closing(connect_sync(redis_server.socket_path)) as client:
-        sealed = ControlTail(standby.registry, LogReader(client, range(SHARDS), seals=EntrySeals(bytes(range(32)))))
+        reader = LogReader(client, range(SHARDS), seals=EntrySeals(bytes(range(32))))
+        sealed = ControlTail(standby.registry, reader, lambda: None)
         assert await sealed.read_new() == 0
     assert standby.registry.tenancy.tenants.list_all() == ()
 
