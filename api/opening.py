@@ -22,13 +22,14 @@ from clearhold.flows.roles import Roles
 from clearhold.flows.scorer.scorers import ScorerProcesses
 from clearhold.flows.scorer.scoring import LocalScorer
 from clearhold.flows.scorer.supervisor import ScorerPaths
-from clearhold.store.backup import passing_backup
+from clearhold.store.backup import OPEN_DELIVERIES, passing_backup
 from clearhold.store.clock import Clock, SteadyClock, SystemClock
 from clearhold.store.control.credentials import KeyUsage
 from clearhold.store.control.registry import Registry
 from clearhold.store.data_dir import DataDir
 from clearhold.store.duck.database import forged_entries as forged_in
 from clearhold.store.duck.database import open_database
+from clearhold.store.duck.open_deliveries import write_open
 from clearhold.store.duck.party_index import PartyIndex
 from clearhold.store.duck.waiting_alerts import WaitingAlertIndex
 from clearhold.store.errors import StartupError
@@ -198,7 +199,7 @@ def open_stores(
             registry=registry,
             base_url=base_url,
         ),
-        sealed_backup=partial(_sealed_backup, data_dir, begun.target, clock),
+        sealed_backup=partial(_sealed_backup, data_dir, begun.target, database, clock),
         ownership=ownership,
     )
 
@@ -211,11 +212,14 @@ def _keys_in_log(begun: BegunLog, opened: ExitStack) -> KeysInLog | None:
     return KeysInLog(client, begun.ownership, replicas=begun.replicas)
 
 
-def _sealed_backup(data_dir: DataDir, target: str | Path, clock: Clock) -> Generator[bytes, None, None]:
+def _sealed_backup(
+    data_dir: DataDir, target: str | Path, database: duckdb.DuckDBPyConnection, clock: Clock
+) -> Generator[bytes, None, None]:
     with closing(connect_sync(target)) as client:
         reader = LogReader(client, range(data_dir.shards))
         try:
             with passing_backup(data_dir, reader, clock=clock) as folder:
+                write_open(database, folder / OPEN_DELIVERIES)
                 yield from sealed_files(folder, data_dir.master_key())
         except (StartupError, ConnectionError) as error:
             raise UnavailableError(f"No backup can be taken: {error}") from error

@@ -10,7 +10,7 @@ Errors  ``StartupError`` when log, chain files and signed checkpoints contradict
 
 from collections.abc import Callable, Iterator
 from contextlib import closing
-from itertools import count, islice
+from itertools import count, groupby, islice
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -24,6 +24,7 @@ from clearhold.flows.stream.dataflow import ShardChunk, ShardStep, StepContext, 
 from clearhold.store.clock import Clock
 from clearhold.store.data_dir import DataDir
 from clearhold.store.duck.database import BatchWriter, committed_offsets, open_database, open_to_read
+from clearhold.store.duck.open_deliveries import covered_by_open, read_open
 from clearhold.store.durable_files import fsync_folder
 from clearhold.store.errors import StartupError
 from clearhold.store.joining.agreement import AcceptedLosses, keep_lost_rows, mark_database
@@ -36,7 +37,7 @@ from clearhold.store.record.linked_chains import chain_writer, holes_in
 from clearhold.store.record.reading import Verification
 from clearhold.store.record.rebuilding import RebuildingChains
 from clearhold.store.redis_log.reader import LogReader
-from clearhold.store.tables import row_tables
+from clearhold.store.tables import RowTables, joined_by_type, row_tables
 
 PAGE_ENTRIES: Final = 2_048
 _UNFINISHED: Final = ".rebuilding"
@@ -60,11 +61,21 @@ class _Log(NamedTuple):
     segments: LogSegments
     clock: Clock
     link_log: LinkLog | None
+    waiting: "WaitingDeliveries | None"
 
     def entries(self, shard: int) -> Iterator[LogEntry]:
         segments, tail = self.segments.shard(shard), self.reader.tail(shard)
         yield from segments.read(0)
         yield from self.reader.entries(shard, segments.last_offset, tail, page=PAGE_ENTRIES)
+
+
+class WaitingDeliveries(NamedTuple):
+    """The deliveries of another node of the log that are still to be made: those in ``folder``, and what ``outbox``
+    makes of rows of later entries.
+    """
+
+    folder: Path
+    outbox: Callable[[RowTables], RowTables]
 
 
 def committed_in(path: Path) -> dict[int, int]:
@@ -85,16 +96,17 @@ def rebuild(
     clock: Clock,
     on_progress: Callable[[int, int], None],
     link_log: LinkLog | None = None,
+    waiting: WaitingDeliveries | None = None,
 ) -> Rebuilt:
     """Rebuild the database; ``on_progress`` is called with the shard and the number of entries applied so far.
-    ``link_log`` is there for a log with replicas.
+    ``link_log`` is there for a log with replicas, ``waiting`` for a node that joins.
     """
     path = data_dir.duckdb_path.with_name(data_dir.duckdb_path.name + _UNFINISHED)
     _remove(path)
     try:
         with closing(open_database(path)) as database:
             mark_database(database, data_dir.identity)
-            log = _Log(data_dir, reader, segments, clock, link_log)
+            log = _Log(data_dir, reader, segments, clock, link_log, waiting)
             entries = _replay(log, database, on_progress)
             checkpoints = CheckpointLog(database, data_dir.record_dir)
             checkpoints.open()
@@ -116,19 +128,30 @@ def _replay(log: _Log, database: duckdb.DuckDBPyConnection, on_progress: Callabl
     shards, applied = Shards(log.data_dir.shards), 0
     # Without snapshots: the next start uses the existing ones, or replays.
     step = ShardStep(StepContext(shards, committed={}, offer_snapshot=lambda *_: None))
+    covered = {} if log.waiting is None else covered_by_open(log.waiting.folder)
     for shard in range(shards.count):
-        entries = log.entries(shard)
-        while page := list(islice(entries, PAGE_ENTRIES)):
-            results, _ = step.on_batch([ShardChunk(shard, page)])
-            for each in results:
-                batch = batch_of([each], {})
-                writer.commit(batch.tables, batch.offsets, log.clock.now())
-            applied += len(page)
-            on_progress(shard, applied)
+        for is_covered, entries in _in_two(log.entries(shard), covered.get(shard, 0)):
+            while page := list(islice(entries, PAGE_ENTRIES)):
+                results, _ = step.on_batch([ShardChunk(shard, page)])
+                for each in results:
+                    batch = batch_of([each], {})
+                    tables = batch.tables
+                    if log.waiting is not None and not is_covered:
+                        tables = joined_by_type((tables, log.waiting.outbox(tables)))
+                    writer.commit(tables, batch.offsets, log.clock.now())
+                applied += len(page)
+                on_progress(shard, applied)
         shards.restore(ShardState(shard))  # Its rows are committed; the state is no longer needed.
     _keep_lost(log, database, writer, chains)
     chains.close()
+    if log.waiting is not None:
+        read_open(database, log.waiting.folder)
     return applied
+
+
+def _in_two(entries: Iterator[LogEntry], upto: int) -> Iterator[tuple[bool, Iterator[LogEntry]]]:
+    """The entries up to an offset, and the later ones, each marked whether they are the former."""
+    return groupby(entries, lambda entry: entry.offset <= upto)
 
 
 def _keep_lost(log: _Log, database: duckdb.DuckDBPyConnection, writer: BatchWriter, chains: RebuildingChains) -> None:

@@ -52,6 +52,9 @@ from clearhold.store.redis_log.reader import LogReader
 
 FILE: Final = "backup.json"
 PASSING: Final = "backup.passing"
+OPEN_DELIVERIES: Final = "deliveries"
+"""A folder of a passing backup."""
+
 VERSION: Final = 1
 
 log = structlog.get_logger()

@@ -22,9 +22,11 @@ from rich.console import Console
 from clearhold.api.cli.upkeep import FAILURES as UPKEEP_FAILURES
 from clearhold.api.settings import setting
 from clearhold.flows.commit.linking import NO_LINKS, followed_link_log
-from clearhold.flows.rebuild import Rebuilt, rebuild
-from clearhold.store.backup import PASSING, unpacked
+from clearhold.flows.rebuild import Rebuilt, WaitingDeliveries, rebuild
+from clearhold.flows.webhooks.outbox import WebhookCounts, WebhookOutbox
+from clearhold.store.backup import OPEN_DELIVERIES, PASSING, unpacked
 from clearhold.store.clock import SystemClock
+from clearhold.store.control.tenancy import Tenancy
 from clearhold.store.data_dir import DataDir, LogIdentity, read_layout
 from clearhold.store.errors import StartupError
 from clearhold.store.keys import SecretBox
@@ -117,8 +119,8 @@ def _built(
             raise StartupError(f"The service at {url} has another log than the Redis at CLEARHOLD_REDIS_URL.")
         own_key = key_path if is_inside else None
         with unpacked(received, data, master_key=own_key, is_elsewhere=not is_inside, of_same_log=True):
-            shutil.rmtree(received)
-            rebuilt = _rebuilt(client, redis_url, data, None if is_inside else key_path, token, screen)
+            waiting = received / OPEN_DELIVERIES
+            rebuilt = _rebuilt(client, redis_url, data, None if is_inside else key_path, token, waiting, screen)
             mark_joined(data)
     finally:
         shutil.rmtree(received, ignore_errors=True)
@@ -140,7 +142,13 @@ def _receive(url: str, token: str, folder: Path, master_key: bytes) -> None:
 
 
 def _rebuilt(
-    client: Redis, redis_url: str, data: Path, master_key: Path | None, token: str, screen: Console
+    client: Redis,
+    redis_url: str,
+    data: Path,
+    master_key: Path | None,
+    token: str,
+    waiting: Path,
+    screen: Console,
 ) -> Rebuilt:
     with ExitStack() as opened:
         data_dir = opened.enter_context(DataDir.open(data, master_key=master_key, is_restoring=True))
@@ -150,6 +158,9 @@ def _rebuilt(
         segments = LogSegments(data_dir.lake_dir, seals=seals)
         box, in_log = SecretBox(data_dir.master_key()), KeysInLog(client)
         keys = opened_keys(data_dir.signing_keys_path, box=box, clock=SystemClock(), in_log=in_log)
+        tenancy = Tenancy(box=box, shards=data_dir.shards)
+        tenancy.load(reader.control())
+        outbox = WebhookOutbox(tenancy, clock=SystemClock(), counts=WebhookCounts())
         link_log = followed_link_log(redis_url, opened, replicas=setting("redis_replicas", os.environ) or 0)
         with screen.status("making the database") as status:
             return rebuild(
@@ -160,4 +171,5 @@ def _rebuilt(
                 clock=SystemClock(),
                 on_progress=lambda shard, entries: status.update(f"shard {shard}: {entries:,} entries applied"),
                 link_log=link_log,
+                waiting=WaitingDeliveries(waiting, outbox.deliveries_for),
             )

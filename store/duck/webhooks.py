@@ -67,6 +67,11 @@ _FORGET: Final = (
 )
 _FORGET_OF: Final = f"DELETE FROM webhook_deliveries WHERE created_at < make_timestamp(?) AND endpoint_id IN {TEXTS}"
 
+OPEN_IDS: Final = f"""
+    SELECT id FROM webhook_deliveries LEFT JOIN ({_STATE.format(where="true")}) AS states ON delivery_id = id
+    WHERE state IS NULL OR state.status IN ({_OPEN})"""
+"""The ids of the deliveries that are still to be made."""
+
 
 class StoredDelivery(msgspec.Struct, frozen=True):
     """A delivery and its present state."""
