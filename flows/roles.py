@@ -132,8 +132,20 @@ class RoleCollector(Collector):
         yield gauge("clearhold_standby", standing_by, not roles.is_open)
         members = roles.ownership.members if roles.ownership is not None and roles.ownership.is_owner else 0
         yield gauge("clearhold_log_members", "Nodes that own or follow the log, as its owner counts them.", members)
+        fences = self._fences()
+        if fences is not None:  # else not known yet; a lower number would count as a restart
+            fenced = "Services that ended because another node had taken the log from them, since the log was begun."
+            yield counter("clearhold_fences", fenced, fences)
         took_over = "Times that this process took the log over as a standby."
         yield counter("clearhold_take_overs", took_over, roles.take_overs)
+
+    def _fences(self) -> int | None:
+        roles = self._roles
+        if roles.ownership is None:
+            return 0
+        if roles.ownership.fences is not None:
+            return roles.ownership.fences
+        return None if roles.owner is None else roles.owner.fences
 
 
 class Successor(NamedTuple):

@@ -39,7 +39,7 @@ from clearhold.store.errors import StartupError
 from clearhold.store.redis_log.child import LEAST_VERSION
 from clearhold.store.redis_log.connect import RedisSettingsError
 from clearhold.store.redis_log.reader import TRIMMED, shard_key, stream_id_of
-from clearhold.store.redis_log.writes import EPOCH, MEMBERS, OWNER, WANTED
+from clearhold.store.redis_log.writes import EPOCH, FENCES, MEMBERS, OWNER, WANTED
 
 LIBRARY_NAME: Final = "clearhold"
 LIBRARY: Final = Path(__file__).with_name("owner.lua").read_text(encoding="utf-8")
@@ -153,6 +153,8 @@ class LogOwnership:
         """How many nodes own or follow the log, at the newest renewal."""
         self.wanted: LogNode | None = None
         """The node that an operator wants to be the owner, at the newest renewal."""
+        self.fences: int | None = None
+        """How many services ended as former owners of the log, at the newest renewal."""
         self._client, self._beats = client, deque([beat], maxlen=_KEPT_BEATS)
         self._renewed_at, self._is_fenced = taken_at, False
         self._lock, self._stopping = Lock(), Event()
@@ -258,6 +260,7 @@ class LogOwnership:
         try:
             self._client.execute_command("FCALL", "clearhold_renew", 1, OWNER, self.epoch, *reversed(self._beats))
             self.members = int(self._client.execute_command("HLEN", MEMBERS))
+            self.fences = int(self._client.execute_command("HGET", OWNER, FENCES) or 0)
             wanted = self._client.execute_command("GET", WANTED)
             self.wanted = None if wanted is None else LogNode(*wanted.decode().split(" ", 1))
         except (RedisError, OSError) as error:
@@ -284,6 +287,10 @@ class LogOwnership:
             if self._is_fenced:
                 return
             self._is_fenced = True
+        try:
+            self._client.execute_command("HINCRBY", OWNER, FENCES, 1)  # for the metrics of the next owner
+        except (RedisError, OSError) as error:
+            log.warning("fence_not_counted", error=str(error))
         refusal, _, other = text.partition(" by ")
         self._on_fenced(
             f"The log at CLEARHOLD_REDIS_URL was taken by {other}, with epoch {refusal.split()[-1]}. This service had "

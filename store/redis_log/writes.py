@@ -23,6 +23,9 @@ WRITTEN: Final = "log:written"
 HANDED_OVER: Final = b"handed over"
 """The beat of an owner that has not taken yet the log that was handed to it."""
 
+FENCES: Final = "fences"
+"""A field of the owner's hash: how many services ended because they no longer owned the log."""
+
 WANTED: Final = "log:wanted"
 """The node that an operator wants to be the owner, and the run of its machine; it ends by itself."""
 

@@ -26,7 +26,13 @@ from tests.flows.test_owner import transfers_in
 from tests.support.alerting import ALERTING, outgoing
 from tests.support.redis_replicas import replicated_redis
 from tests.support.running_bank import RunningBank
-from tests.support.running_service import ADMIN_TOKEN, RunningService, post_until_taken, wait_until_committed
+from tests.support.running_service import (
+    ADMIN_TOKEN,
+    RunningService,
+    free_port,
+    post_until_taken,
+    wait_until_committed,
+)
 from tests.support.waiting import eventually
 from tests.support.webhook_receiver import WebhookReceiver
 
@@ -178,8 +184,18 @@ def test_given_an_owner_that_was_stopped_when_it_goes_on_then_it_is_fenced_and_h
 ) -> None:
     nodes.join()
     nodes.one.start()
-    with nodes.two as two:
+    metrics = free_port()
+    two = RunningService(
+        nodes.two.data, "--scorers", "1", "--metrics-port", str(metrics), environment=nodes.environment
+    )
+
+    def fences() -> str:
+        text = httpx.get(f"http://127.0.0.1:{metrics}/metrics", timeout=30).text
+        return next((line for line in text.splitlines() if line.startswith("clearhold_fences_total")), "")
+
+    with two:
         nodes.post(nodes.one, "acht_3")
+        eventually(lambda: fences() == "clearhold_fences_total 0.0")
         pids = [nodes.one.pid, *nodes.one.scorers()]
         for pid in pids:
             os.kill(pid, signal.SIGSTOP)
@@ -187,6 +203,7 @@ def test_given_an_owner_that_was_stopped_when_it_goes_on_then_it_is_fenced_and_h
         for pid in pids:
             os.kill(pid, signal.SIGCONT)
         assert nodes.one.ended_with(within_s=60) == FENCED_EXIT
+        eventually(lambda: fences() == "clearhold_fences_total 1.0")
     assert transfers_in(nodes.one.data) == ["acht_1", "acht_2", "acht_3"]
     assert transfers_in(two.data) == ["acht_1", "acht_2", "acht_3", "acht_4"]
 

@@ -14,6 +14,7 @@ from structlog.testing import capture_logs
 
 from clearhold.features.core.errors import UnavailableError
 from clearhold.features.core.log_entry import EntryKind
+from clearhold.store.nodes.watch import OwnerWatch
 from clearhold.store.redis_log import owner as owner_module
 from clearhold.store.redis_log.appender import LogAppender
 from clearhold.store.redis_log.connect import EmbeddedRedis, RedisSettingsError, connect_async, connect_sync
@@ -28,7 +29,7 @@ from clearhold.store.redis_log.owner import (
     taken,
 )
 from clearhold.store.redis_log.reader import TENANTS, TRIMMED, LogReader, control_key, shard_key
-from clearhold.store.redis_log.writes import OWNER, ToProgram
+from clearhold.store.redis_log.writes import FENCES, OWNER, ToProgram
 from tests.support.clock import T0
 from tests.support.waiting import eventually
 
@@ -149,6 +150,31 @@ def test_given_a_copy_of_a_process_that_owns_the_log_then_one_of_the_two_is_fenc
 
     eventually(lambda: len(sentences) >= 1)
     assert "a copy of this process" in sentences[0]
+    for twin in twins:
+        twin.release()
+
+
+@pytest.mark.parametrize("earlier", [0, 7])
+def test_given_a_former_owner_that_is_fenced_then_the_owner_and_a_standby_count_it_once(
+    redis_server: EmbeddedRedis, log_redis: Redis, take: Take, earlier: int
+) -> None:
+    first, sentences = take(HERE), list[str]()
+    log_redis.hset(OWNER, FENCES, earlier)
+    second = take(THERE, take_over=True)
+    second.start(sentences.append)
+    eventually(lambda: second.fences == earlier)
+
+    first.start(sentences.append)
+    eventually(lambda: second.fences == earlier + 1)
+    first.note(ResponseError("FENCED 9 by node_there at there"))
+
+    assert len(sentences) == 1
+    assert log_redis.hget(OWNER, FENCES) == str(earlier + 1).encode()
+    with closing(connect_sync(redis_server.socket_path)) as client:
+        assert OwnerWatch(client, "node_elsewhere").look().fences == earlier + 1
+    third = take(HERE, take_over=True)
+    third.start(sentences.append)
+    eventually(lambda: third.fences == earlier + 2)
 
 
 def test_given_a_failover_that_loses_the_last_renewals_then_the_owner_goes_on(take: Take, log_redis: Redis) -> None:
