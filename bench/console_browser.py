@@ -19,7 +19,7 @@ NEXT_MS: Final = Promise(100)
 NODES: Final = Promise(2_500)
 FRAMES_PER_S: Final = Promise(58, at_least=True)
 SPEED: Final = 3_000  # pixels a second
-_READS_MS: Final = 2_500
+_READS_MS: Final = 1_500
 _SCROLLS_S: Final = 8
 _SETTLES_MS: Final = 3_000
 _WIDTH: Final = 1440
@@ -73,7 +73,7 @@ def browsed(run: Run, chromium: str, url: str, token: str, stories: str) -> Iter
             page.locator("input[name=name]").fill("browser@bank.example")
             page.locator("input[name=name]").press("Enter")
             page.wait_for_url("**/console/**")
-            yield from _keys(page, url + stories, run.size(20, 6))
+            yield from _keys(page, url + stories, run.size(40, 6))
             page.goto(f"{url}/console/queue")
             page.locator(_FORM).first.wait_for()
             page.wait_for_timeout(_SETTLES_MS)
