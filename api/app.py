@@ -35,6 +35,7 @@ from clearhold.api.background import (
     webhooks_of,
 )
 from clearhold.api.console.app import application
+from clearhold.api.console.standing_by import standing_by
 from clearhold.api.http.limits import Connections, raise_file_limit
 from clearhold.api.http.server import address_of, listening_socket, serve_until_signalled
 from clearhold.api.http.standby import StandbyGate
@@ -157,6 +158,7 @@ def _gated_app(
         application(resources, checks, base_url=base_url, identity=settings.console_identity, openid=openid),
         may_answer=lambda: roles.may_answer,
         owner_url=lambda: roles.owner_url,
+        page_of=standing_by,
         passes_on=settings.proxy,
     )
 

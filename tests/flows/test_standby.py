@@ -2,6 +2,8 @@
 
 import base64
 import contextlib
+import hashlib
+import html
 import http.client
 import os
 import shutil
@@ -111,6 +113,38 @@ def test_given_a_joined_directory_when_started_beside_the_owner_then_it_stands_b
     assert ready.json()["role"] == "standby"
     assert ready.json()["components"]["redis"] == "up"
     assert transfers_in(two.data) == ["acht_1", "acht_2", "acht_3"]
+
+
+def test_given_a_browser_that_opens_a_page_of_the_console_on_a_standby_then_it_is_led_to_the_same_page_of_the_owner(
+    nodes: Nodes,
+) -> None:
+    nodes.join()
+    browser = {"Accept": "text/html,application/xhtml+xml,*/*;q=0.8"}
+    with nodes.one as one, nodes.two as two:
+        owner, here = f"http://127.0.0.1:{one.port}", f"http://127.0.0.1:{two.port}"
+        pages = {path: httpx.get(f"{here}{path}", headers=browser) for path in ("/console", "/console/queue?a=1&b=<2>")}
+        others = [
+            httpx.get(f"{here}/console/queue", headers={"Accept": "application/json"}),
+            httpx.get(f"{here}/console/queue"),
+            httpx.get(f"{here}/api/alerts", headers=browser),
+            httpx.get(f"{here}/consoles", headers=browser),
+            httpx.post(f"{here}/console/queue", headers=browser),
+        ]
+
+    for path, page in pages.items():
+        assert (page.status_code, page.headers["Content-Type"]) == (503, "text/html; charset=utf-8"), path
+        assert "This node stands by" in page.text
+        assert page.headers["Owner-Location"].startswith(f"{owner}/console")
+        assert f'<a href="{html.escape(page.headers["Owner-Location"])}">{owner}</a>' in page.text
+        assert page.headers["Retry-After"]
+        assert page.headers["X-Request-Id"]
+        style = page.text.partition("<style>")[2].partition("</style>")[0]
+        digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
+        assert f"style-src 'sha256-{digest}'" in page.headers["Content-Security-Policy"]
+        assert "<script" not in page.text
+    for other in others:
+        assert other.json()["code"] == "standby"
+        assert other.json()["owner"] == owner
 
 
 def test_given_a_copy_that_has_not_joined_when_started_beside_the_owner_then_it_is_refused(nodes: Nodes) -> None:
