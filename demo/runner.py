@@ -57,6 +57,7 @@ class Runner:
         self.owners = Owners([])
         self.last_ids: dict[str, str] = {}  # by program, the newest transfer of its history
         self._to_probe: set[str] = set()
+        self._reported: dict[str, str] = {}  # by telling, its newest transfer
 
     def load_history(self, until: int, on_progress: Callable[[int, int], None], *, days: int = HISTORY_DAYS) -> int:
         """Deliver the months before ``until``; returns the number of events."""
@@ -111,6 +112,10 @@ class Runner:
             on_taken(count)
 
     def _ask(self, move: Move) -> None:
+        """A story's move waits for the scores of its earlier ones, which a busy machine has later."""
+        if move.telling in self._reported:
+            earlier = {move.program: self._reported[move.telling]}
+            self._watcher.await_scores(earlier, check=self._deliver_due)
         program_id = self._stage.programs[move.program].program_id
         request = preflight_request(program_id, move, on_file=self._bank.knows(move))
         started = time.perf_counter()
@@ -132,6 +137,7 @@ class Runner:
                 transfer_id = delivery.transfer_id
         if transfer_id is not None and move.story:
             self._board.story(transfer_id, move.story)
+            self._reported[move.telling] = transfer_id
         if transfer_id is not None and self._landed % PROBED_IN == 0:
             self._to_probe.add(transfer_id)
         self._deliver_due()

@@ -45,7 +45,7 @@ class Watcher:
             while not self._is_scored(program, transfer_id):
                 check()
                 if time.monotonic() > deadline:
-                    raise DemoError(f"The history was not scored within {CAUGHT_UP_WITHIN_S:.0f} s.")
+                    raise DemoError(f"Transfers were not scored within {CAUGHT_UP_WITHIN_S:.0f} s.")
                 time.sleep(PROBE_POLL_S)
 
     def start(self) -> None:
