@@ -59,7 +59,7 @@ def environment(redis_server: RedisProcess) -> dict[str, str]:
 
 @pytest.fixture
 def service(tmp_path: Path, environment: dict[str, str]) -> Iterator[RunningService]:
-    with RunningService(tmp_path / "data", environment=environment) as running:
+    with RunningService(tmp_path / "data", patches_loaded=True, environment=environment) as running:
         yield running
 
 

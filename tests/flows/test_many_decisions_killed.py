@@ -61,7 +61,7 @@ def test_given_a_kill_around_the_entries_of_a_decision_over_programs_then_each_a
 ) -> None:
     place, before = MOMENTS[moment]
     command = KILLED.format(place=place, before=before) + COMMAND
-    with RunningService(tmp_path / "data", "--scorers", "1", command=command) as service:
+    with RunningService(tmp_path / "data", "--scorers", "1", command=command, patches_loaded=True) as service:
         bank = Bank(service)
         alert_ids = bank.alerts(ALERTS)
         checked = bank.report()["checked"]

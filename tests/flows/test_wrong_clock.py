@@ -33,7 +33,7 @@ class Machine:
         self._ahead = folder / "ahead"
         self.set_ahead(0)
         command = SET.format(path=str(self._ahead), hold_us=hold_us) + COMMAND
-        self.service = RunningService(folder / "data", command=command)
+        self.service = RunningService(folder / "data", command=command, patches_loaded=True)
 
     def set_ahead(self, seconds: int) -> None:
         with self._ahead.open("r+b" if self._ahead.exists() else "wb") as file:

@@ -20,14 +20,14 @@ import msgspec
 
 from clearhold.client.client import ClearholdClient
 from tests.support.stalls import Stopwatch
-from tests.support.warm import WarmProcess
+from tests.support.warm import MAIN, WarmProcess
 
 READY_WITHIN_S = 60.0
 ANSWERS_WITHIN_S = 60.0
 EVENTS_A_BATCH = 500
 PACE_S = 0.002  # between events, so that posting outlasts the killing
 ADMIN_TOKEN = "adm_of_all_the_tests"
-COMMAND = "from clearhold.api.cli.start import main; main()"
+COMMAND = MAIN
 
 
 _PORTS = range(10_000, 32_000)
@@ -54,7 +54,7 @@ _USUAL_ENVIRONMENT: Final[dict[str, str | None]] = {
 
 class RunningService:
     """Starts on entering; a test that kills it starts it again. A variable that is None is not set. A new ``command``
-    counts from the next start on.
+    counts from the next start on; with ``patches_loaded`` it changes nothing that a module has while it is loaded.
     """
 
     def __init__(
@@ -62,11 +62,13 @@ class RunningService:
         data: Path,
         *options: str,
         command: str = COMMAND,
+        patches_loaded: bool = False,
         environment: Mapping[str, str | None] | None = None,
         python: Path | str = sys.executable,
     ) -> None:
         self.data, self.port = data, free_port()
         self.command, self._options, self._python = command, options, python
+        self._patches_loaded = patches_loaded
         self._environment = _USUAL_ENVIRONMENT | dict(environment or {})
         self.output = ""
         self._log = data.parent / "service.log"
@@ -87,7 +89,12 @@ class RunningService:
         with self._log.open("ab") as log:
             if self._is_warm:
                 self._process = WarmProcess(
-                    arguments, environment=environment, stdin=0, stdout=subprocess.PIPE, stderr=log.fileno()
+                    arguments,
+                    environment=environment,
+                    stdin=0,
+                    stdout=subprocess.PIPE,
+                    stderr=log.fileno(),
+                    command=self.command,
                 )
             else:
                 command = [self._python, "-c", self.command, *arguments]
@@ -100,7 +107,7 @@ class RunningService:
     @property
     def _is_warm(self) -> bool:
         """Whether nothing differs that an interpreter reads, or that a patch changes, while modules load."""
-        is_usual = self.command == COMMAND and str(self._python) == sys.executable
+        is_usual = (self.command == COMMAND or self._patches_loaded) and str(self._python) == sys.executable
         return is_usual and all(name.startswith("CLEARHOLD_") for name in self._environment)
 
     @property

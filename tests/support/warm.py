@@ -2,7 +2,8 @@
 
 To load the modules is two thirds of what the start of a service costs, and the tests start hundreds. A process of here
 has a pid, an environment and files of its own, runs the same ``main``, and is killed and waited for as any other.
-``RunningService`` starts by a cold interpreter what a variable of Python or a patch could change while modules load;
+``RunningService`` starts by a cold interpreter what a variable of Python or a patch could change while modules load,
+and here what patches attributes of loaded modules and classes, where its test says so;
 tests/api/cli/test_serve.py, the demo and the browser tests of it always do.
 """
 
@@ -29,6 +30,7 @@ from tests.support import warm_children
 LOADED: Final = tuple(
     f"clearhold.api.{name}" for name in ("app", "settings", "cli.main", "cli.directory", "cli.upkeep", "cli.exports")
 )
+MAIN: Final = "from clearhold.api.cli.start import main; main()"
 LARGEST_REQUEST: Final = 1 << 17
 _INT: Final = struct.Struct("i")
 _PARENT: Final = "import sys; from tests.support.warm import fork_on_request; fork_on_request(int(sys.argv[1]))"
@@ -40,15 +42,24 @@ class Request(msgspec.Struct, array_like=True):
     arguments: list[str]
     environment: dict[str, str]
     folder: str
+    command: str
 
 
 class WarmProcess:
     """The part of ``subprocess.Popen`` that tests of a service use. ``stdout`` is there if it was to be a pipe."""
 
     def __init__(
-        self, arguments: Sequence[str], *, environment: Mapping[str, str], stdout: int, stderr: int, stdin: int
+        self,
+        arguments: Sequence[str],
+        *,
+        environment: Mapping[str, str],
+        stdout: int,
+        stderr: int,
+        stdin: int,
+        command: str = MAIN,
     ) -> None:
-        request = Request([*arguments], {**environment}, str(os.getcwd()))  # noqa: PTH109 - as a new process has it
+        folder = str(os.getcwd())  # noqa: PTH109 - as a new process has it
+        request = Request([*arguments], {**environment}, folder, command)
         self.args, self.returncode = arguments, None
         with contextlib.ExitStack() as opened:
             self.stdout, theirs = self._pipe(opened, stdout)
@@ -207,11 +218,9 @@ def _become(asked: _Asked) -> NoReturn:
     if asked.request.arguments[:1] == ["serve"]:
         warm_children.begin()
         sys.modules["tests.support.app_shells"].taken_by_the_service()
-    from clearhold.api.cli.start import main  # noqa: PLC0415 - of a forked process alone
-
     code: Any = 0
     try:
-        main()
+        exec(asked.request.command, {"__name__": "__main__"})  # noqa: S102 - of a test
     except SystemExit as ending:
         code = ending.code
     except BaseException:  # noqa: BLE001 - as an interpreter ends

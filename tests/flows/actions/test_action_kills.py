@@ -105,7 +105,9 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
         environment = {"CLEARHOLD_BANK_URL": bank.url, "CLEARHOLD_ALLOW_LOCAL_WEBHOOKS": "1"}
         command = FAULTY.format(folder=str(folder)) + COMMAND
         options = ("--scorers", "0", "--metrics-port", "0")
-        with RunningService(folder / "data", *options, command=command, environment=environment) as running:
+        with RunningService(
+            folder / "data", *options, command=command, patches_loaded=True, environment=environment
+        ) as running:
             yield Service(running, bank, folder)
 
 

@@ -37,7 +37,8 @@ STOP_WITHIN_S: Final = 10.0
 WRONG: Final = "UPDATE transfer_features SET score = 1, confidence = 0.01, reasons = '[]', band = 'clear'"
 OLD: Final = "UPDATE transfer_features SET feature_version = 'features-v0', score = NULL, band = 'unscored'"
 IN_SMALL_STEPS: Final = """
-import asyncio, os
+import asyncio
+from pathlib import Path
 import clearhold.flows.backfill.rescoring as transfers
 from clearhold.api.cli.start import main
 
@@ -46,7 +47,7 @@ take = transfers.TransferBackfill._take
 
 async def slowly(*page):
     await take(*page)
-    if os.path.exists(os.environ["WALKS"]):
+    if Path({walks!r}).exists():
         await asyncio.sleep(0.3)
 
 transfers.TransferBackfill._take = slowly
@@ -111,11 +112,15 @@ class Room:
         return sum(len(msgspec.json.decode(body, type=BackfillStep).rescored) for body in bodies)
 
 
+def in_small_steps(folder: Path, *options: str) -> RunningService:
+    command = IN_SMALL_STEPS.format(walks=str(folder / "walks"))
+    return RunningService(folder / "data", *options, command=command, patches_loaded=True)
+
+
 @pytest.fixture
 def room(tmp_path: Path, bodies: list[bytes]) -> Iterator[Room]:
     """In small steps, so that there is a middle to be killed in."""
-    walks = {"WALKS": str(tmp_path / "walks")}
-    with RunningService(tmp_path / "data", "--metrics-port", "0", command=IN_SMALL_STEPS, environment=walks) as service:
+    with in_small_steps(tmp_path, "--metrics-port", "0") as service:
         room = Room(service)
         post_in_batches(service, room.program, bodies)
         wait_until_committed(service, room.token, the_last_transfer(bodies))
@@ -190,8 +195,7 @@ def test_given_live_events_beside_backfills_then_the_record_is_that_of_a_run_wit
     room: Room, bodies: list[bytes], tmp_path: Path
 ) -> None:
     (tmp_path / "beside").mkdir()
-    walks = {"WALKS": str(tmp_path / "beside" / "walks")}
-    with RunningService(tmp_path / "beside" / "data", command=IN_SMALL_STEPS, environment=walks) as service:
+    with in_small_steps(tmp_path / "beside") as service:
         beside = Room(service)
         post_in_batches(beside.service, beside.program, bodies[: EVENTS // 2])
         beside.change(f"{WRONG} WHERE hash(transfer_id) % 2 = 0; {OLD} WHERE hash(transfer_id) % 2 = 1")

@@ -34,7 +34,7 @@ def test_given_commits_that_fail_when_asked_then_the_flow_is_down_until_they_suc
     command = FAULTY.format(fault=str(fault), error="OSError('No space left on device')") + COMMAND
     admin = {"Authorization": f"Bearer {ADMIN_TOKEN}", "X-Operator": "root"}
     with (
-        RunningService(tmp_path / "data", *options, command=command) as service,
+        RunningService(tmp_path / "data", *options, command=command, patches_loaded=True) as service,
         httpx.Client(base_url=f"http://127.0.0.1:{service.port}", headers=admin, timeout=30) as client,
     ):
 
@@ -59,7 +59,7 @@ def test_given_a_database_that_must_be_opened_again_then_the_service_ends_and_th
 ) -> None:
     fault = tmp_path / "fault"
     command = FAULTY.format(fault=str(fault), error="duckdb.FatalException('database has been invalidated')") + COMMAND
-    with RunningService(tmp_path / "data", command=command) as service:
+    with RunningService(tmp_path / "data", command=command, patches_loaded=True) as service:
         bank = RunningBank(service, "payroll")
         fault.touch()
         post_until_taken(service, bank.program, [outgoing("acht_1")], within_s=60)
