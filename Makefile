@@ -1,6 +1,6 @@
 # Needs Python 3.11 or 3.12 and make, nothing else. `make setup` once; every other target calls it.
 .DEFAULT_GOAL := help
-.PHONY: help setup demo notebook test fuzz check format docs pictures bench lock clean
+.PHONY: help setup demo notebook test test-long test-all fuzz check format docs pictures bench lock clean
 
 VENV := .venv
 PY := $(VENV)/bin/python
@@ -11,7 +11,8 @@ help:
 	@echo "make setup   .venv with the pinned dependencies"
 	@echo "make demo    the service and a simulated bank, on http://127.0.0.1:8080"
 	@echo "make notebook DATA=DIR   the ready questions on the lake of a data directory, with plots; the demo's without DATA"
-	@echo "make test    the tests"
+	@echo "make test    the tests, without the long ones"
+	@echo "make test-long   the long tests: kills under load, two nodes, the browser, the demo, fuzzing; make test-all runs both"
 	@echo "make fuzz    a long search for what the service and its OpenAPI document disagree on, from a fresh seed"
 	@echo "make check   format, lint, types, import rules"
 	@echo "make docs    the generated pages again after a change of a feature, reason, detector, policy or route"
@@ -48,6 +49,12 @@ notebook: setup
 	$(VENV)/bin/clearhold aside $(VENV)/bin/marimo edit --skip-update-check docs/notebooks/lake.py -- --data '$(or $(DATA),.demo/data)'
 
 test: setup
+	$(PY) -m pytest -m "not long" $(PYTEST_OPTIONS)
+
+test-long: setup
+	$(PY) -m pytest -m long $(PYTEST_OPTIONS)
+
+test-all: setup
 	$(PY) -m pytest $(PYTEST_OPTIONS)
 
 fuzz: setup

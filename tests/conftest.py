@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, settings
 from redis import Redis
 
 from clearhold.store.redis_log.connect import EmbeddedRedis, connect_sync
-from tests.support import run, warm
+from tests.support import long, run, warm
 from tests.support.clock import FrozenClock, SequentialIds
 from tests.support.scopes import ByFileAndDemo
 from tests.support.stalls import run_undisturbed
@@ -88,6 +88,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     gc.freeze()
     gc.enable()
     gc.set_threshold(50_000, 20, 20)  # the usual ones take a tenth of the time of tests that make many objects
+    for item in items:
+        if long.is_long(item.path):
+            item.add_marker(pytest.mark.long)
     items.sort(key=lambda item: LONGEST.index(item.path.name) if item.path.name in LONGEST else len(LONGEST))
 
 
