@@ -72,7 +72,7 @@ def test_given_a_log_that_cannot_be_written_then_the_service_goes_on_and_counts_
 ) -> None:
     fault = tmp_path / "fault"
     command = WATCHED.format(fault=str(fault), output=UNWRITABLE[output]) + COMMAND
-    with RunningService(tmp_path / "data", "--scorers", "1", command=command) as service:
+    with RunningService(tmp_path / "data", "--scorers", "1", command=command, patches_loaded=True) as service:
         used = Used(service)
         fault.touch()
         lines = len(service.log_lines)
