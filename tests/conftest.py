@@ -82,15 +82,18 @@ def pytest_sessionfinish() -> None:
     warm.end_parent()
 
 
+def pytest_itemcollected(item: pytest.Item) -> None:
+    """Before items are chosen by their markers."""
+    if long.is_long(item.path):
+        item.add_marker(pytest.mark.long)
+
+
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """The files that take longest begin first, so that no process waits at the end for another one's."""
     gc.freeze()
     gc.enable()
     gc.set_threshold(50_000, 20, 20)  # the usual ones take a tenth of the time of tests that make many objects
-    for item in items:
-        if long.is_long(item.path):
-            item.add_marker(pytest.mark.long)
     items.sort(key=lambda item: LONGEST.index(item.path.name) if item.path.name in LONGEST else len(LONGEST))
 
 
