@@ -21,6 +21,7 @@ from tests.support.warm import ran
 
 ROUNDS: Final = int(os.environ.get("CLEARHOLD_TEST_TAKE_OVERS", "3"))
 SEED: Final = 42
+CHECKPOINTS: Final = "record_checkpoints"
 
 
 @pytest.fixture
@@ -87,12 +88,15 @@ def test_given_an_owner_that_is_killed_again_and_again_then_what_was_confirmed_i
         assert load.preflights
     assert record_of(two.nodes[0].data) == record_of(two.nodes[1].data)
     one, other = rows_of(two.nodes[0].data), rows_of(two.nodes[1].data)
+    signed = [set(each.pop(CHECKPOINTS)) for each in (one, other)]
+    assert signed[1 - owner] <= signed[owner]  # which may have signed another one after the standby had stopped
     assert one.keys() == other.keys()
     assert {name for name in one if one[name] != other[name]} == set()
     assert len(one["transfers"]) == len(load.events)
     rebuilt = ran("rebuild", "--data", two.nodes[0].data, environment=two.environment)  # as one node reads the log
     assert rebuilt.returncode == 0, rebuilt.stderr
     alone = rows_of(two.nodes[0].data)
+    assert set(alone[CHECKPOINTS]) == signed[0]
     assert {name for name in one if one[name] != alone[name]} == set()
     assert record_of(two.nodes[0].data) == record_of(two.nodes[1].data)
 
