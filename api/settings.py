@@ -18,7 +18,7 @@ from clearhold.api.http.operation import RateClass
 from clearhold.api.http.proxy_identity import ConsoleIdentity
 from clearhold.api.telemetry.metrics import MOST_PROGRAMS
 from clearhold.store.errors import StartupError
-from clearhold.store.redis_log.primary import is_sentinel, sentinel_address
+from clearhold.store.redis_log.finders import is_cluster, knows_primary, primary_address
 
 MIN_ADMIN_TOKEN_LENGTH: Final = 16
 LOOPBACK: Final = "127.0.0.1"
@@ -181,17 +181,20 @@ def _text(_: str, text: str) -> str:
 
 
 def _redis_url(variable: str, text: str) -> str:
-    if is_sentinel(text):
+    if knows_primary(text):
         try:
-            sentinel_address(text)
+            primary_address(text)
         except ValueError:
-            raise _refused(
-                variable, "must name the Sentinels, as redis+sentinel://HOST:26379,HOST:26379/NAME"
-            ) from None
+            form = "nodes, as redis+cluster://HOST:6379,HOST:6379"
+            if not is_cluster(text):
+                form = "Sentinels, as redis+sentinel://HOST:26379,HOST:26379/NAME"
+            raise _refused(variable, f"must name the {form}") from None
         return text
     if not text.startswith(("redis://", "rediss://", "unix://")):
         raise _refused(
-            variable, "must begin with redis://, rediss:// or unix://, or redis+sentinel://, as redis://localhost:6379"
+            variable,
+            "must begin with redis://, rediss:// or unix://, redis+sentinel:// or redis+cluster://, as "
+            "redis://localhost:6379",
         )
     return text
 

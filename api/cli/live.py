@@ -36,13 +36,17 @@ live = typer.Typer(no_args_is_help=True)
 @live.command()
 def user(data: RunningData, name: Name, program: Programs = None, *, groups: Groups = False) -> None:
     """Create a reader, or give an existing one a new password; prints the password, once."""
+    from clearhold.api.settings import setting
     from clearhold.store.ids import new_token
     from clearhold.store.live.users import rules_of, set_user
+    from clearhold.store.redis_log.finders import is_cluster
+    from clearhold.store.redis_log.tagged import TAG
 
     programs = program or []
     if not all(_PROGRAM.fullmatch(each) for each in programs):
         fail("--program must be the id of a program.")
-    password, rules = new_token(PASSWORD_PREFIX), rules_of(programs, can_group=groups)
+    tag = TAG.decode() if is_cluster(setting("redis_url", os.environ)) else ""
+    password, rules = new_token(PASSWORD_PREFIX), rules_of(programs, can_group=groups, tag=tag)
     _change(data, name, lambda client: set_user(client, name, password, rules))
     typer.echo(password)
 

@@ -45,15 +45,19 @@ class Transactions:
         try:
             connection.send_packed_command([whole.packed])
             replies = _replies(connection._sock, whole.replies)  # noqa: SLF001 - its own reader is slow
+            return _executed(replies)
         except BaseException:
-            connection.disconnect()  # replies may be on their way
+            connection.disconnect()  # replies may be on their way, or another server may be the primary
             raise
         finally:
             self._pool.release(connection)
-        executed = replies[-1]
-        if isinstance(executed, ResponseError):  # says that the transaction was dropped; an earlier one says why
-            raise next(reply for reply in replies if isinstance(reply, ResponseError))
-        return list(executed)
+
+
+def _executed(replies: list[Any]) -> list[Any]:
+    executed = replies[-1]
+    if isinstance(executed, ResponseError):  # says that the transaction was dropped; an earlier one says why
+        raise next(reply for reply in replies if isinstance(reply, ResponseError))
+    return list(executed)
 
 
 def _replies(socket: Any, number: int) -> list[Any]:

@@ -22,11 +22,11 @@ _GROUPS: Final = (
 )
 
 
-def rules_of(program_ids: Sequence[str], *, can_group: bool) -> list[str]:
-    """The rules of ACL SETUSER, without a password; no ids: all programs."""
-    streams = [f"out:{program_id}" for program_id in program_ids] or ["out:*"]
-    log = [LOG] if program_ids else []  # the pattern for all programs has it
-    patterns = [f"latest:*:{program_id}*" for program_id in program_ids] or ["latest:*"]
+def rules_of(program_ids: Sequence[str], *, can_group: bool, tag: str = "") -> list[str]:
+    """The rules of ACL SETUSER, without a password; no ids: all programs. ``tag`` is in front of all keys."""
+    streams = [f"{tag}out:{program_id}" for program_id in program_ids] or [f"{tag}out:*"]
+    log = [tag + LOG] if program_ids else []  # the pattern for all programs has it
+    patterns = [f"{tag}latest:*:{program_id}*" for program_id in program_ids] or [f"{tag}latest:*"]
     channels = [f"live:{program_id}" for program_id in program_ids] or ["live:*"]
     rules = ["resetkeys", "resetchannels", "clearselectors", "-@all"]
     rules += [*(f"%R~{key}" for key in (*streams, *log, *patterns)), *(f"&{channel}" for channel in channels)]

@@ -35,7 +35,8 @@ from redis.retry import Retry
 from clearhold.store.data_dir import DataDir
 from clearhold.store.errors import StartupError
 from clearhold.store.redis_log.child import ServerBinary, end, last_words, server_binary, spawn
-from clearhold.store.redis_log.primary import is_sentinel, primary_async, primary_sync
+from clearhold.store.redis_log.finders import ClusterNodes, knows_primary
+from clearhold.store.redis_log.primary import primary_async, primary_sync
 
 CONNECT_TIMEOUT_S: Final = 1.0
 COMMAND_TIMEOUT_S: Final = 5.0
@@ -60,11 +61,11 @@ class RedisSettingsError(StartupError):
 
 def connect_sync(target: str | Path, *, answers_within_s: float = COMMAND_TIMEOUT_S) -> redis.Redis:
     """A client for threads. ``target`` is the path of a socket or a URL: ``redis://``, ``rediss://``, ``unix://``, or
-    that of Sentinels (``primary.py``).
+    that of Sentinels or of a cluster (``finders.py``).
     """
     options = {**_USUAL, **_NO_GREETING, "socket_timeout": answers_within_s}
     retry = Retry(NoBackoff(), 0)
-    if is_sentinel(target):
+    if knows_primary(target):
         return primary_sync(str(target), retry=retry, **options)
     if _is_url(target):
         return redis.Redis.from_url(str(target), retry=retry, **options)
@@ -74,7 +75,7 @@ def connect_sync(target: str | Path, *, answers_within_s: float = COMMAND_TIMEOU
 def connect_async(target: str | Path) -> redis.asyncio.Redis:
     """As ``connect_sync``, for the event loop that uses it first."""
     retry = AsyncRetry(NoBackoff(), 0)
-    if is_sentinel(target):
+    if knows_primary(target):
         return primary_async(str(target), retry=retry, **_USUAL)
     if _is_url(target):
         return redis.asyncio.Redis.from_url(str(target), retry=retry, **_USUAL)
@@ -104,10 +105,10 @@ def check_external(client: redis.Redis) -> None:
         raise RedisSettingsError(
             f"The settings of the Redis at CLEARHOLD_REDIS_URL cannot be read ({error}); CONFIG GET must be allowed."
         ) from error
-    if is_cluster:
+    if is_cluster and not isinstance(client.connection_pool.connection_kwargs.get("finder"), ClusterNodes):
         raise RedisSettingsError(
-            "The Redis at CLEARHOLD_REDIS_URL is a node of a cluster, which spreads the log over its nodes. Name one "
-            "server, or a primary with replicas by its Sentinels: redis+sentinel://HOST:26379,HOST:26379/NAME."
+            "The Redis at CLEARHOLD_REDIS_URL is a node of a cluster. Name several of its nodes, as "
+            "redis+cluster://HOST:6379,HOST:6379."
         )
     if wrong:
         states = ", ".join(f"{name} is {value or 'unknown'}" for name, value in wrong.items())

@@ -28,7 +28,7 @@ _OWNER_READ: Final = ("HMGET", OWNER, "epoch", "node", "address")
 _BEGIN: Final = command("MULTI")
 _END: Final = command("EXEC") + command("WATCH", EPOCH) + command(*_OWNER_READ)
 _END_REPLIES: Final = 3
-_ELSEWHERE: Final = ("READONLY", "MOVED", "UNBLOCKED")
+_ELSEWHERE: Final = ("READONLY", "MOVED", "CLUSTERDOWN", "UNBLOCKED")
 _WORD_BYTES: Final = 16
 
 

@@ -21,6 +21,7 @@ from redis.exceptions import ResponseError
 
 from clearhold.store.data_dir import LogIdentity
 from clearhold.store.redis_log.reader import IDENTITY, offset_of, shard_key
+from clearhold.store.redis_log.tagged import has_tag, tagged
 
 _CLOSED: Final = "Redis closed the connection."
 
@@ -42,7 +43,7 @@ class Pipeline(asyncio.Protocol):
         writer: asyncio.StreamWriter = cast("Any", connection)._writer  # noqa: SLF001 - the client offers no transport
         self._transport = writer.transport
         self._former = self._transport.get_protocol()
-        self._is_over = False
+        self._is_over, self._has_tag = False, has_tag(connection)
         self._transport.set_protocol(self)
 
     def write(self, commands: bytes) -> None:
@@ -50,7 +51,7 @@ class Pipeline(asyncio.Protocol):
         if self._transport.is_closing():
             self._end(RedisConnectionError(_CLOSED))
         else:
-            self._transport.write(commands)
+            self._transport.write(tagged(commands) if self._has_tag else commands)
 
     def close(self) -> None:
         """Stop sending and handing over."""

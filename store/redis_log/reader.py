@@ -18,6 +18,7 @@ from clearhold.features.core.log_entry import EntryKind, LogEntry
 from clearhold.store.data_dir import LogIdentity
 from clearhold.store.redis_log.fields import entry_fields, read_entry
 from clearhold.store.redis_log.reads import LogReads, Wait
+from clearhold.store.redis_log.tagged import untagged
 from clearhold.store.seals import EntrySeals, log_forged, number_of
 
 IDENTITY: Final = "log:identity"
@@ -136,7 +137,8 @@ class LogReader:
         for shard, upto in zip(shards, trimmed, strict=True):
             _check_kept(shard, after.get(shard, 0), int(upto or 0))
         pages = []
-        for key, entries in answer or ():
+        for sent_key, entries in answer or ():
+            key = untagged(sent_key)
             shard, stream = self._shard_of_key[key], key.decode()
             pages.append((shard, [self._entry(shard, stream, *entry) for entry in entries]))
         return pages
@@ -223,7 +225,7 @@ class LogReader:
         tenant_of = {control_key(tenant_id).encode(): tenant_id for tenant_id in ends}
         offsets = [stream_id_of(ends[tenant_id]) for tenant_id in tenant_of.values()]
         answer = self._execute("XREAD", "COUNT", 1, "STREAMS", *tenant_of, *offsets)
-        return [tenant_of[key] for key in dict(answer or ())]
+        return [tenant_of[untagged(key)] for key in dict(answer or ())]
 
     def rewrite_control(self, tenant_id: str, entries: Sequence[LogEntry]) -> None:
         """Replace a control stream, of a stopped service; a copy of a seal elsewhere no longer counts."""

@@ -13,8 +13,8 @@ from clearhold.features.core.errors import UnavailableError
 from clearhold.features.core.log_entry import EntryKind
 from clearhold.store.redis_log.appender import LogAppender
 from clearhold.store.redis_log.connect import RedisSettingsError, check_external, connect_async, connect_sync
+from clearhold.store.redis_log.finders import NoPrimaryError, Sentinels, primary_address
 from clearhold.store.redis_log.owner import LogNode, taken
-from clearhold.store.redis_log.primary import NoPrimaryError, sentinel_address
 from clearhold.store.redis_log.reader import LogReader
 from clearhold.store.redis_log.replication import replicated
 from tests.support.clock import T0
@@ -101,7 +101,7 @@ def test_given_a_failover_by_hand_then_clients_of_threads_follow_it_and_a_replic
             connect_sync(watched.url).get("count")
         direct.replicaof("NO", "ONE")
         assert client.incr("count") == 2
-        sentinel = opened.enter_context(closing(redis.Redis(*sentinel_address(watched.url).finder._sentinels[0])))
+        sentinel = opened.enter_context(closing(redis.Redis(*primary_address(watched.url).finder.servers[0])))
         eventually(lambda: fails_over(sentinel), within_s=20)
         eventually(lambda: watched_port(watched) not in {0, first.port}, within_s=20)
         eventually(lambda: counts(client) >= 2, within_s=20)
@@ -154,20 +154,21 @@ def test_given_sentinels_of_which_one_is_gone_then_the_next_is_asked_and_an_unkn
 def test_given_an_address_when_read_then_it_has_hosts_name_user_and_options(
     url: str, hosts: list[tuple[str, int]], arguments: dict[str, object], *, is_tls: bool
 ) -> None:
-    address = sentinel_address(url)
+    address = primary_address(url)
 
-    assert address.finder._sentinels == hosts
-    assert address.finder._name == "log"
+    assert address.finder.servers == hosts
+    assert isinstance(address.finder, Sentinels)
+    assert address.finder.name == "log"
     assert {name: address.arguments.get(name) for name in arguments} == arguments
     assert address.is_tls is is_tls
-    assert address.finder._arguments["ssl"] is is_tls
-    assert address.finder._arguments.get("ssl_ca_certs") == ("/ca.pem" if is_tls else None)
+    assert address.finder.arguments["ssl"] is is_tls
+    assert address.finder.arguments.get("ssl_ca_certs") == ("/ca.pem" if is_tls else None)
 
 
 @pytest.mark.parametrize("url", ["redis+sentinel://", "redis+sentinel://one", "redis+sentinel:///log", "redis://one/0"])
 def test_given_an_address_without_a_host_or_a_name_then_it_is_refused(url: str) -> None:
     with pytest.raises(ValueError, match="redis\\+sentinel://HOST"):
-        sentinel_address(url)
+        primary_address(url)
 
 
 def test_given_a_node_of_a_cluster_when_started_then_a_sentence_says_what_to_name(tmp_path: Path) -> None:
