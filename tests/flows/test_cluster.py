@@ -17,6 +17,7 @@ from tests.api.cli.test_mixed_up import refusal
 from tests.flows.test_failover import Poster, in_log, in_tables
 from tests.flows.test_named_redis import PASSWORD, rules
 from tests.support.callers import TRANSFER
+from tests.support.console import use_console
 from tests.support.redis_cluster import Cluster, redis_cluster, tagged_key
 from tests.support.redis_replicas import RedisProcess
 from tests.support.running_bank import RunningBank
@@ -75,6 +76,7 @@ def test_given_the_slots_primary_is_killed_then_its_replica_has_all_that_was_con
         wait_until_committed(service, bank.token, confirmed[-1])
         eventually(lambda: is_ready(bank))
         assert preflight(bank) == http.client.CREATED
+        use_console(service.port, bank.token)
         stream = tagged_key(f"out:{bank.program['id']}")
         eventually(lambda: cluster.ask(cluster.owner(), "XLEN", stream) >= len(confirmed))
     stored = in_tables(tmp_path / "data")

@@ -17,15 +17,17 @@ from redis.exceptions import NoPermissionError
 from tests.flows.test_backups import run
 from tests.support.alerting import outgoing
 from tests.support.callers import UNKNOWN_ID
+from tests.support.console import use_console
 from tests.support.raw_receiver import certificate, raw_receiver
 from tests.support.redis_process import redis_of_its_own
 from tests.support.running_service import RunningService, post_until_taken, wait_until_committed
 
 PASSWORD = "a-password-of-the-tests"
 MANUAL = Path(__file__).parents[2] / "docs" / "operations.md"
-NOT_IN_THE_TEST = {"hdel", "xlen", "zcard", "zpopmin", "wait", "role"}
+NOT_IN_THE_TEST = {"hdel", "xlen", "zcard", "zpopmin", "wait", "role", "zrangebyscore", "zscore"}
 """``hdel`` is for a start with ``--accept-loss``; ``wait`` and ``role`` for replicas and Sentinels, which
-``test_failover.py`` has; the others bound the memory of the live streams.
+``test_failover.py`` has; ``zrangebyscore`` for approvals and ``zscore`` for
+passkeys; the others bound the memory of the live streams.
 """
 
 
@@ -83,6 +85,7 @@ def test_given_the_user_of_the_manual_over_tls_when_the_service_runs_then_it_nee
         headers["Idempotency-Key"] = "given back, since nothing is done"
         decision = b'{"decision":"hold","narrative":"To see."}'
         service.ask("POST", f"/api/alerts/{UNKNOWN_ID}/decide", headers, decision, expect=404)
+        use_console(service.port, tenant["operatorToken"])
     with RunningService(data, "--scorers", "1", environment=environment) as service:
         service.ask("GET", "/api/transfers", {"Authorization": f"Bearer {key['secret']}"})
     refused = run("restore", tmp_path, "--data", tmp_path / "restored", environment=os.environ | environment)

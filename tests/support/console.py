@@ -98,6 +98,21 @@ class Browser:
         return answer
 
 
+def use_console(port: int, token: str) -> None:
+    """In a running service: make a link that signs in and use it, read who is signed in, and sign out."""
+    address = f"http://127.0.0.1:{port}"
+    with httpx.Client(base_url=address, headers=SAME_ORIGIN, timeout=30) as browser:
+        made = browser.post("/console/start", data={"token": token, "name": "ann@bank.example"})
+        entered = browser.get(made.headers["Location"])
+        cookies = (each.partition(";")[0] for each in entered.headers.get_list("set-cookie"))
+        browser.headers["Cookie"] = "; ".join(cookies)  # which are for TLS, where a browser does not know this machine
+        people = browser.get("/console/people")
+        assert people.status_code == httpx.codes.OK, people.text
+        assert "ann@bank.example" in people.text
+        browser.post("/console/sign-out", data=form_fields(people.text, "/console/sign-out"))
+        assert browser.get("/console/people").status_code == httpx.codes.SEE_OTHER
+
+
 def form_fields(page: str, action: str) -> dict[str, str]:
     """The hidden fields of the page's form that leads to ``action``."""
     forms: list[str] = re.findall(r"<form.*?</form>", page, re.DOTALL)

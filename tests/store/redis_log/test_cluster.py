@@ -1,6 +1,7 @@
 """The primary of the log's slot in a cluster: found, followed over a failover and a move, with tagged keys."""
 
 import asyncio
+import re
 import time
 from collections.abc import Iterator
 from contextlib import closing
@@ -26,6 +27,7 @@ from tests.support.waiting import eventually
 pytestmark = pytest.mark.anyio
 
 SHARDS = 4
+MANUAL = Path(__file__).parents[3] / "docs" / "operations.md"
 
 
 @pytest.fixture
@@ -133,6 +135,8 @@ def packed(*words: str | int) -> bytes:
         ("EVAL script 1 idem:1 a", "EVAL script 1 T:idem:1 a"),
         ("PUBLISH live:p 1-0", "PUBLISH live:p 1-0"),
         ("WAIT 1 100", "WAIT 1 100"),
+        ("MGET console:session:a console:session:b", "MGET T:console:session:a T:console:session:b"),
+        ("ZREVRANGE console:sessions:t 0 -1", "ZREVRANGE T:console:sessions:t 0 -1"),
     ],
 )
 def test_given_a_command_when_sent_to_a_cluster_then_its_keys_alone_have_the_tag(command: str, sent: str) -> None:
@@ -142,7 +146,16 @@ def test_given_a_command_when_sent_to_a_cluster_then_its_keys_alone_have_the_tag
     assert tagged(both) == packed("MULTI") + packed(*as_sent.split())
 
 
-@pytest.mark.parametrize("command", ["KEYS *", "MGET a b", "XREADGROUP GROUP g c STREAMS a >"])
+def test_given_the_commands_that_the_manual_grants_then_the_keys_of_each_are_known() -> None:
+    arguments = {"fcall": "f 1 a", "eval": "s 1 a", "xread": "STREAMS a 0-0", "xinfo": "STREAM a"}
+    (granted,) = re.findall(r"redis-cli ACL SETUSER clearhold (.*?)\nredis-cli", MANUAL.read_text("utf-8"), re.DOTALL)
+    names = {each.partition("|")[0] for each in re.findall(r"[ '][+]([a-z|]+)", granted)}
+    assert {"xadd", "getdel", "xinfo"} < names
+    for name in names:
+        assert tagged(packed(name, *arguments.get(name, "a").split()))
+
+
+@pytest.mark.parametrize("command", ["KEYS *", "MSET a b", "XREADGROUP GROUP g c STREAMS a >"])
 def test_given_a_command_whose_keys_are_unknown_or_a_part_of_one_then_it_is_not_sent(command: str) -> None:
     with pytest.raises(ValueError, match=f"words of {command.split(maxsplit=1)[0]} are keys"):
         tagged(packed(*command.split()))
