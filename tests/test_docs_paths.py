@@ -76,7 +76,7 @@ def test_given_a_decision_record_then_it_has_the_one_form(record: Path) -> None:
 
     assert re.fullmatch(rf"# {record.name[:4]} \S.*", lines[0])
     assert re.fullmatch(r"- Date: \d{4}-\d\d-\d\d", lines[2])
-    assert re.fullmatch(r"- Status: (accepted|replaced by \d{4})", lines[3])
+    assert re.fullmatch(r"- Status: (proposed|accepted|replaced by \d{4})", lines[3])
     assert sections == ["Context", "Decision", "Consequences", "Not chosen"]
 
 
