@@ -267,7 +267,9 @@ def succession(
         compare_clock=stores.clock.compare,
         open_preflights=open_preflights,
     )
-    work = Succession(roles, ownership, OwnerWatch(client, ownership.node.id), successor)
+    watch = OwnerWatch(client, ownership.node.id)
+    roles.owner = watch.look()  # before the first request, whose answer names it
+    work = Succession(roles, ownership, watch, successor)
     supervision.add(NodeWork.CONTROL_TAIL, Work(lambda: tail.run(lambda: not roles.is_open)))
     supervision.add(NodeWork.DELIVERY_TAIL, Work(lambda: deliveries.run(lambda: not roles.is_open)))
     supervision.add(NodeWork.SUCCESSION, Work(work.run, may_finish=True))

@@ -172,7 +172,8 @@ class Succession:
     async def run(self) -> None:
         """Return once this node is open; at once if it is."""
         engine = self._successor.engine
-        while not self._roles.is_open and not engine.caught_up():  # noqa: ASYNC110 - the engine has threads, no events
+        while not self._roles.is_open and not engine.caught_up():  # the engine has threads, no events
+            await asyncio.to_thread(self._look, may_take=False)
             await asyncio.sleep(LOOK_EVERY_S)
         if self._roles.is_open:
             return
@@ -186,11 +187,11 @@ class Succession:
             log.critical("promotion_refused", error=str(error))
             raise
 
-    def _look(self) -> bool:
-        """Look, and take the log if it is free; whether this node has it now."""
+    def _look(self, *, may_take: bool = True) -> bool:
+        """Look, and take the log if it is free and this node may; whether this node has it now."""
         try:
             seen = self._roles.owner = self._watch.look()
-            if not seen.is_free:
+            if not seen.is_free or not may_take:
                 self._note(None)
                 return False
             self._require_whole()
