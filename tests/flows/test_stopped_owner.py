@@ -73,7 +73,9 @@ def test_given_an_owner_that_was_stopped_under_load_when_it_goes_on_then_it_is_f
         pids = [former.pid, *former.scorers()]
         for pid in pids:
             os.kill(pid, signal.SIGSTOP)
-        eventually(partial(load.first_event_after, stopped_at))
+        ready = f"http://127.0.0.1:{latter.port}/readyz"
+        eventually(lambda: httpx.get(ready, timeout=30).status_code == httpx.codes.OK, within_s=60)
+        eventually(partial(load.first_event_after, time.monotonic()))
         confirmed_before = len(load.events)
         received_before = len(scene.receiver.received)
         requested += [scene.act(1, f"acht_after_{number}") for number in range(3)]

@@ -67,7 +67,7 @@ class Cluster:
         self.ask(to, "CLUSTER", "SETSLOT", SLOT, "IMPORTING", source_id)
         self.ask(source, "CLUSTER", "SETSLOT", SLOT, "MIGRATING", target_id)
         while keys := self.ask(source, "CLUSTER", "GETKEYSINSLOT", SLOT, 100):
-            self.ask(source, "MIGRATE", HOST, to.port, "", 0, 5_000, "KEYS", *keys)
+            self.ask(source, "MIGRATE", HOST, to.port, "", 0, 5_000, "REPLACE", "KEYS", *keys)
         for node in (to, source):
             self.ask(node, "CLUSTER", "SETSLOT", SLOT, "NODE", target_id)
         eventually(lambda: self.is_owned_by(to))
