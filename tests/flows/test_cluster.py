@@ -37,7 +37,7 @@ def cluster(tmp_path: Path) -> Iterator[Cluster]:
 
 
 def let_in(cluster: Cluster, node: RedisProcess) -> None:
-    """Create the service's user, whom a node without a file of users forgets when it ends."""
+    """Create the service's user again: this node has no file of users, so a restart loses them."""
     cluster.ask(node, "ACL", "SETUSER", "clearhold", *TAGGED, *CLUSTER_RIGHTS)
 
 
@@ -102,7 +102,9 @@ def at_once(cluster: Cluster, to: RedisProcess) -> None:
     try:
         cluster.ask(source, "CLUSTER", "MIGRATESLOTS", "SLOTSRANGE", SLOT, SLOT, "NODE", cluster.id_of(to))
     except ResponseError as error:
-        pytest.skip(f"this server cannot move a slot in one step: {error}")
+        if "unknown subcommand" not in str(error).lower():
+            raise
+        pytest.skip("CLUSTER MIGRATESLOTS is of Valkey 9; this server is another or an older one")
     eventually(lambda: cluster.is_owned_by(to))
 
 

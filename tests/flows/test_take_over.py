@@ -89,7 +89,7 @@ def test_given_an_owner_that_is_killed_again_and_again_then_what_was_confirmed_i
     assert record_of(two.nodes[0].data) == record_of(two.nodes[1].data)
     one, other = rows_of(two.nodes[0].data), rows_of(two.nodes[1].data)
     signed = [set(each.pop(CHECKPOINTS)) for each in (one, other)]
-    assert signed[1 - owner] <= signed[owner]  # which may have signed another one after the standby had stopped
+    assert signed[1 - owner] <= signed[owner]  # the owner stops last, and may sign one more
     assert one.keys() == other.keys()
     assert {name for name in one if one[name] != other[name]} == set()
     assert len(one["transfers"]) == len(load.events)

@@ -68,7 +68,7 @@ class BreakingWay:
         on.close()
 
     async def let_arrive(self) -> None:
-        """Send what is late; returns once the server has answered it, or has ended its connection."""
+        """Send the delayed bytes, and wait until the server answers or closes the connection."""
         for back, on, some in self._late:
             with contextlib.suppress(ConnectionError):
                 on.write(some)

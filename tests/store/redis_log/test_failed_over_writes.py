@@ -1,4 +1,4 @@
-"""Writes while their server is killed and started again, or another one becomes the primary: all are answered."""
+"""Every write is answered, although its server is killed and started again or a replica is promoted."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
@@ -56,7 +56,7 @@ class Callers:
         self._tasks = [asyncio.create_task(self._call(caller)) for caller in range(CALLERS)]
 
     async def more(self, count: int) -> None:
-        """Return once there are so many more answers."""
+        """Wait for this number of further answers."""
         wanted = len(self.answers) + count
         while len(self.answers) < wanted:
             await asyncio.sleep(0.005)
